@@ -1,13 +1,15 @@
-// How many no-op batch jobs a second this machine could run if deciding and talking cost nothing. Imitates what the
-// kernel must do for the array that `make bench` runs through a whole cluster: warm parents fork a supervisor per job,
-// the supervisor makes a cgroup, writes the script, forks the task into the cgroup and into its own mount and host-name
-// namespaces, runs /bin/sh, appends the exit to the node's log, and takes everything away again; starts and ends wait
-// for one journal's fdatasync, shared by all that came meanwhile, and launches for the node's.
+// How many no-op batch jobs a second this machine could run if deciding and talking cost nothing.
+// Imitates what the kernel must do for the array that `make bench` runs through a whole cluster:
+// warm parents fork a supervisor per job, the supervisor makes a cgroup, writes the script, forks
+// the task into the cgroup and into its own mount and host-name namespaces, runs /bin/sh, appends
+// the exit to the node's log, and takes everything away again; starts and ends wait for one
+// journal's fdatasync, shared by all that came meanwhile, and launches for the node's.
 //
 //   fork_ceiling [--jobs N] [--nodes N] [--slots N] [--rounds N]
 //
-// Checks that every job's script ran, then prints jobs/s for each rung of a ladder: forks alone, then one more of the
-// kernel's services at a time. The last line is the ceiling. Does not belong here: any of Muster's own code.
+// Checks that every job's script ran, then prints jobs/s for each rung of a ladder: forks alone,
+// then one more of the kernel's services at a time. The last line is the ceiling. Does not belong
+// here: any of Muster's own code.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -78,8 +80,9 @@ void put(const std::string& path, const std::string& text, int flags, mode_t mod
 /// The v1 freezer or the v2 hierarchy, as Muster chooses; empty where we may make no cgroup.
 std::string cgroup_root() {
   const bool is_v2 = ::access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0;
-  const std::string root = (is_v2 ? "/sys/fs/cgroup/fork_ceiling." : "/sys/fs/cgroup/freezer/fork_ceiling.") +
-                           std::to_string(::getpid());
+  const std::string root =
+      (is_v2 ? "/sys/fs/cgroup/fork_ceiling." : "/sys/fs/cgroup/freezer/fork_ceiling.") +
+      std::to_string(::getpid());
   return ::mkdir(root.c_str(), 0755) == 0 ? root : "";
 }
 
@@ -94,16 +97,24 @@ struct Scene {
 struct Job {
   int node;
   int number;
-  std::string folder(const Scene& scene) const { return fmt::format("{}/job{}.{}", scene.folder, node, number); }
-  std::string cgroup(const Scene& scene) const { return fmt::format("{}/{}_{}.0", scene.cgroups, node, number); }
+  std::string folder(const Scene& scene) const {
+    return fmt::format("{}/job{}.{}", scene.folder, node, number);
+  }
+  std::string cgroup(const Scene& scene) const {
+    return fmt::format("{}/{}_{}.0", scene.cgroups, node, number);
+  }
 };
 
-std::string exit_log(const Scene& scene, int node) { return fmt::format("{}/exits.{}", scene.folder, node); }
+std::string exit_log(const Scene& scene, int node) {
+  return fmt::format("{}/exits.{}", scene.folder, node);
+}
 
 void enter_namespaces(const Scene& scene) {
   const std::string hosts = scene.folder + "/hosts";
-  if (::unshare(CLONE_NEWNS | CLONE_NEWUTS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0 ||
-      ::sethostname("node", 4) != 0 || ::mount(hosts.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) != 0) {
+  if (::unshare(CLONE_NEWNS | CLONE_NEWUTS) != 0 ||
+      ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0 ||
+      ::sethostname("node", 4) != 0 ||
+      ::mount(hosts.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) != 0) {
     die("namespaces");
   }
 }
@@ -111,13 +122,16 @@ void enter_namespaces(const Scene& scene) {
 [[noreturn]] void run_task(const Scene& scene, const Job& job) {
   ::signal(SIGCHLD, SIG_DFL);
   ::setsid();
-  // The freezer's "tasks" moves one thread, which spares a grace period; the v2 hierarchy has no such file.
+  // The freezer's "tasks" moves one thread, which spares a grace period; the v2 hierarchy has no
+  // such file.
   const bool has_tasks = ::access((job.cgroup(scene) + "/tasks").c_str(), W_OK) == 0;
-  if (scene.rung.has_cgroup) put(job.cgroup(scene) + (has_tasks ? "/tasks" : "/cgroup.procs"), "0", 0);
+  if (scene.rung.has_cgroup)
+    put(job.cgroup(scene) + (has_tasks ? "/tasks" : "/cgroup.procs"), "0", 0);
   if (scene.rung.has_namespaces) enter_namespaces(scene);
   const int null_fd = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 2; ++fd) ::dup2(null_fd, fd);
-  const std::string script = scene.rung.has_files ? job.folder(scene) + "/slurm_script" : scene.folder + "/script";
+  const std::string script =
+      scene.rung.has_files ? job.folder(scene) + "/slurm_script" : scene.folder + "/script";
   ::execl("/bin/sh", "/bin/sh", script.c_str(), nullptr);
   die("exec");
 }
@@ -126,10 +140,12 @@ void enter_namespaces(const Scene& scene) {
 [[noreturn]] void supervise(const Scene& scene, const Job& job, int ends) {
   ::signal(SIGCHLD, SIG_DFL);
   ::setsid();
-  if (scene.rung.has_cgroup && ::mkdir(job.cgroup(scene).c_str(), 0755) != 0) die("mkdir of a cgroup");
+  if (scene.rung.has_cgroup && ::mkdir(job.cgroup(scene).c_str(), 0755) != 0)
+    die("mkdir of a cgroup");
   if (scene.rung.has_files) {
     if (::mkdir(job.folder(scene).c_str(), 0755) != 0) die("mkdir");
-    put(job.folder(scene) + "/slurm_script", "#!/bin/sh\n# This script was created by sbatch --wrap.\n\ntrue\n", O_CREAT, 0700);
+    put(job.folder(scene) + "/slurm_script",
+        "#!/bin/sh\n# This script was created by sbatch --wrap.\n\ntrue\n", O_CREAT, 0700);
   }
   const pid_t task = ::fork();
   if (task == 0) run_task(scene, job);
@@ -146,7 +162,8 @@ void enter_namespaces(const Scene& scene) {
   ::_exit(0);
 }
 
-/// What a node asks of the journal: so many starts or ends to be made durable, then an answer on its own pipe.
+/// What a node asks of the journal: so many starts or ends to be made durable, then an answer on
+/// its own pipe.
 struct JournalNote {
   int node;
   int records;
@@ -163,19 +180,23 @@ Pipe make_pipe() {
   return {fds[0], fds[1]};
 }
 
-/// Group commit: all notes that have gathered share one fdatasync. Ends when the last node has closed its end.
+/// Group commit: all notes that have gathered share one fdatasync. Ends when the last node has
+/// closed its end.
 [[noreturn]] void run_journal(const Scene& scene, int notes, const std::vector<Pipe>& answers) {
-  const int fd = ::open((scene.folder + "/journal").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+  const int fd =
+      ::open((scene.folder + "/journal").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0) die("journal");
   JournalNote gathered[256];
   for (ssize_t got = 0; (got = ::read(notes, gathered, sizeof gathered)) > 0;) {
     const auto count = static_cast<std::size_t>(got) / sizeof(JournalNote);
     std::size_t records = 0;
-    for (std::size_t i = 0; i < count; ++i) records += static_cast<std::size_t>(gathered[i].records);
+    for (std::size_t i = 0; i < count; ++i)
+      records += static_cast<std::size_t>(gathered[i].records);
     const std::string bytes(records * kJournalRecordBytes, 'j');
     write_whole(fd, bytes.data(), bytes.size());
     if (::fdatasync(fd) != 0) die("fdatasync");
-    for (std::size_t i = 0; i < count; ++i) write_whole(answers[static_cast<std::size_t>(gathered[i].node)].write, "", 1);
+    for (std::size_t i = 0; i < count; ++i)
+      write_whole(answers[static_cast<std::size_t>(gathered[i].node)].write, "", 1);
   }
   ::_exit(0);
 }
@@ -184,8 +205,15 @@ Pipe make_pipe() {
 class Node {
  public:
   Node(const Scene& scene, int index, int jobs, int notes, int answer)
-      : scene_(scene), index_(index), left_(jobs), free_(scene.options.slots), notes_(notes), answer_(answer), ends_(make_pipe()) {
-    spool_ = ::open(fmt::format("{}/spool.{}", scene.folder, index).c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+      : scene_(scene),
+        index_(index),
+        left_(jobs),
+        free_(scene.options.slots),
+        notes_(notes),
+        answer_(answer),
+        ends_(make_pipe()) {
+    spool_ = ::open(fmt::format("{}/spool.{}", scene.folder, index).c_str(),
+                    O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
     if (spool_ < 0) die("spool");
   }
 
@@ -251,7 +279,8 @@ void check_exits(const Scene& scene) {
   std::size_t records = 0;
   for (int node = 0; node < scene.options.nodes; ++node) {
     struct stat status {};
-    if (::stat(exit_log(scene, node).c_str(), &status) == 0) records += static_cast<std::size_t>(status.st_size) / kSpoolRecordBytes;
+    if (::stat(exit_log(scene, node).c_str(), &status) == 0)
+      records += static_cast<std::size_t>(status.st_size) / kSpoolRecordBytes;
     ::unlink(exit_log(scene, node).c_str());
   }
   if (records != static_cast<std::size_t>(scene.options.jobs)) {
@@ -283,8 +312,11 @@ double run(const Scene& scene) {
     run_journal(scene, notes.read, answers);
   });
   for (int node = 0; node < scene.options.nodes; ++node) {
-    const int share = scene.options.jobs / scene.options.nodes + (node < scene.options.jobs % scene.options.nodes ? 1 : 0);
-    start([&, node, share] { Node(scene, node, share, notes.write, answers[static_cast<std::size_t>(node)].read).run(); });
+    const int share = scene.options.jobs / scene.options.nodes +
+                      (node < scene.options.jobs % scene.options.nodes ? 1 : 0);
+    start([&, node, share] {
+      Node(scene, node, share, notes.write, answers[static_cast<std::size_t>(node)].read).run();
+    });
   }
   ::close(notes.write);
   for (const pid_t child : children) {
@@ -294,7 +326,8 @@ double run(const Scene& scene) {
       die("a process of the run failed");
     }
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   ::close(notes.read);
   for (const Pipe& answer : answers) {
     ::close(answer.read);
@@ -316,7 +349,8 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-/// The ladder as far as this user may climb: cgroups and namespaces need root here, as they do in Muster.
+/// The ladder as far as this user may climb: cgroups and namespaces need root here, as they do in
+/// Muster.
 std::vector<Rung> ladder(bool has_cgroups) {
   const bool is_root = ::geteuid() == 0;
   std::vector<Rung> rungs;
@@ -334,9 +368,11 @@ void climb(const Options& options, const std::string& folder, const std::string&
   put(folder + "/hosts", "127.0.0.1 localhost\n", O_CREAT, 0644);
   for (const Rung& rung : ladder(!cgroups.empty())) {
     std::vector<double> rates;
-    for (int round = 0; round < options.rounds; ++round) rates.push_back(run({rung, options, folder, cgroups}));
+    for (int round = 0; round < options.rounds; ++round)
+      rates.push_back(run({rung, options, folder, cgroups}));
     std::sort(rates.begin(), rates.end());
-    fmt::print("{:<36} {:6.0f} jobs/s  ({:.0f} to {:.0f})\n", rung.name, rates[rates.size() / 2], rates.front(), rates.back());
+    fmt::print("{:<36} {:6.0f} jobs/s  ({:.0f} to {:.0f})\n", rung.name, rates[rates.size() / 2],
+               rates.front(), rates.back());
     std::fflush(stdout);
   }
 }

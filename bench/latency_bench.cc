@@ -1,15 +1,18 @@
-// How long a durable submission takes while the planner plans a deep queue and many people watch theirs. Imitates a busy
-// afternoon: a full cluster, a queue of some 200 kinds of jobs that is planned again after each submission, one client
-// submitting at a steady rate, and as many `watch -n 2 squeue --me` as told, each over a connection that stays open and
-// under another user's name.
+// How long a durable submission takes while the planner plans a deep queue and many people watch
+// theirs. Imitates a busy afternoon: a full cluster, a queue of some 200 kinds of jobs that is
+// planned again after each submission, one client submitting at a steady rate, and as many `watch
+// -n 2 squeue --me` as told, each over a connection that stays open and under another user's name.
 //
-//   latency_bench ADDRESS [--queue N] [--shapes N] [--pollers N] [--period-ms N] [--rate N] [--seconds N] [--beside COMMAND]
+//   latency_bench ADDRESS [--queue N] [--shapes N] [--pollers N] [--period-ms N] [--rate N]
+//   [--seconds N] [--beside COMMAND]
 //
-// --beside runs a shell command in a process of its own while submissions are measured, and says how long it took.
+// --beside runs a shell command in a process of its own while submissions are measured, and says
+// how long it took.
 //
-// Needs a running controller whose nodes are full, so that what is submitted waits. Pollers are processes, because the
-// client's query is a call that waits. Checks that every submission got an id, that every answered poll was whole, and
-// that every poller polled; prints one line of key=value.
+// Needs a running controller whose nodes are full, so that what is submitted waits. Pollers are
+// processes, because the client's query is a call that waits. Checks that every submission got an
+// id, that every answered poll was whole, and that every poller polled; prints one line of
+// key=value.
 #include <fmt/format.h>
 #include <kj/async-io.h>
 #include <sys/mman.h>
@@ -69,7 +72,8 @@ SubmitJob request(const Options& options, int number) {
   spec->cpus_per_task = static_cast<std::uint32_t>(1 + shape % 8);
   spec->time_limit = Duration::seconds(600 + 60 * (shape / 8));
   SubmitJob submit;
-  submit.script = std::make_shared<const std::string>(fmt::format("#!/bin/sh\n# {}\n", number) + std::string(2000, '#') + "\n");
+  submit.script = std::make_shared<const std::string>(fmt::format("#!/bin/sh\n# {}\n", number) +
+                                                      std::string(2000, '#') + "\n");
   submit.environment = std::make_shared<const std::string>(std::string(3000, 'v'));
   submit.spec = std::move(spec);
   return submit;
@@ -83,7 +87,8 @@ SubmitJob request(const Options& options, int number) {
 /// Submits `count` jobs, 64 at once.
 class Filler {
  public:
-  Filler(ControllerClient& client, const Options& options, int count) : client_(client), options_(options), count_(count) {}
+  Filler(ControllerClient& client, const Options& options, int count)
+      : client_(client), options_(options), count_(count) {}
   void run(kj::WaitScope& scope) {
     auto lanes = kj::heapArrayBuilder<kj::Promise<void>>(64);
     for (int i = 0; i < 64; ++i) lanes.add(lane());
@@ -93,10 +98,12 @@ class Filler {
  private:
   kj::Promise<void> lane() {
     if (next_ == count_) return kj::READY_NOW;
-    return client_.submit_async({request(options_, next_++)}, fresh_request_id()).then([this](std::vector<Reply> replies) {
-      if (replies.size() != 1 || replies[0].error || replies[0].job.value() == 0) die("a submission was refused");
-      return lane();
-    });
+    return client_.submit_async({request(options_, next_++)}, fresh_request_id())
+        .then([this](std::vector<Reply> replies) {
+          if (replies.size() != 1 || replies[0].error || replies[0].job.value() == 0)
+            die("a submission was refused");
+          return lane();
+        });
   }
   ControllerClient& client_;
   const Options& options_;
@@ -107,7 +114,8 @@ class Filler {
 /// A person who looks at their own jobs every so often, from a moment of their own on.
 [[noreturn]] void poll(const Options& options, int index, PollerResult& result) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  [[maybe_unused]] const int ignored = ::nice(10);  // in life they are on other machines and take no CPU from the submitter
+  [[maybe_unused]] const int ignored =
+      ::nice(10);  // in life they are on other machines and take no CPU from the submitter
   auto io = kj::setupAsyncIo();
   auto client = ControllerClient::connect(io, options.address);
   if (!client.has_value()) {
@@ -120,7 +128,10 @@ class Filler {
   query.filter.is_active_only = true;
   query.filter.uids = {100'000U + static_cast<std::uint32_t>(index)};
   auto& timer = io.provider->getTimer();
-  timer.afterDelay(static_cast<std::int64_t>(options.period_ms) * index / options.pollers * kj::MILLISECONDS).wait(io.waitScope);
+  timer
+      .afterDelay(static_cast<std::int64_t>(options.period_ms) * index / options.pollers *
+                  kj::MILLISECONDS)
+      .wait(io.waitScope);
   for (;;) {
     const auto begin = Clock::now();
     int pages = 0;
@@ -136,8 +147,10 @@ class Filler {
 class Pollers {
  public:
   explicit Pollers(const Options& options) : options_(options) {
-    const std::size_t bytes = std::max<std::size_t>(1, static_cast<std::size_t>(options.pollers)) * sizeof(PollerResult);
-    void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const std::size_t bytes =
+        std::max<std::size_t>(1, static_cast<std::size_t>(options.pollers)) * sizeof(PollerResult);
+    void* memory =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) die("mmap");
     results_ = static_cast<PollerResult*>(memory);
     for (int i = 0; i < options.pollers; ++i) {
@@ -149,7 +162,8 @@ class Pollers {
   }
   /// True once each has been answered twice: the rush of their coming is over.
   bool is_settled() const {
-    return std::all_of(results_, results_ + options_.pollers, [](const PollerResult& result) { return result.polls >= 2; });
+    return std::all_of(results_, results_ + options_.pollers,
+                       [](const PollerResult& result) { return result.polls >= 2; });
   }
   /// Forgets the slowest answers so far, which came from that rush.
   void begin() {
@@ -215,19 +229,23 @@ class Beside {
 };
 
 /// Milliseconds of each submission, one at a time, at a steady rate.
-std::vector<double> submit_steadily(kj::AsyncIoContext& io, ControllerClient& client, const Options& options, Beside& beside) {
+std::vector<double> submit_steadily(kj::AsyncIoContext& io, ControllerClient& client,
+                                    const Options& options, Beside& beside) {
   std::vector<double> times;
   const auto begin = Clock::now();
   const int count = options.rate * options.seconds;
-  // A controller that cannot keep up is not waited for: what it managed in three times the span shows it.
+  // A controller that cannot keep up is not waited for: what it managed in three times the span
+  // shows it.
   for (int i = 0; i < count && milliseconds_since(begin) < 3000.0 * options.seconds; ++i) {
     const auto due = begin + std::chrono::microseconds(1'000'000LL * i / options.rate);
-    const auto early = std::chrono::duration_cast<std::chrono::microseconds>(due - Clock::now()).count();
+    const auto early =
+        std::chrono::duration_cast<std::chrono::microseconds>(due - Clock::now()).count();
     if (early > 0) io.provider->getTimer().afterDelay(early * kj::MICROSECONDS).wait(io.waitScope);
     const auto sent = Clock::now();
     auto replies = client.submit({request(options, options.queue + i)}, fresh_request_id());
     if (!replies.has_value()) die(replies.error().text());
-    if (replies->size() != 1 || replies->front().error || replies->front().job.value() == 0) die("a submission was refused");
+    if (replies->size() != 1 || replies->front().error || replies->front().job.value() == 0)
+      die("a submission was refused");
     times.push_back(milliseconds_since(sent));
     beside.look();
   }
@@ -247,7 +265,8 @@ int measure(const Options& options) {
   auto client = ControllerClient::connect(io, options.address);
   if (!client.has_value()) die(client.error().text());
   for (int waited = 0; waited == 0 || !pollers.is_settled(); ++waited) {
-    if (waited == 4 * kSettleSeconds) die(fmt::format("not all pollers were answered within {} s", kSettleSeconds));
+    if (waited == 4 * kSettleSeconds)
+      die(fmt::format("not all pollers were answered within {} s", kSettleSeconds));
     io.provider->getTimer().afterDelay(250 * kj::MILLISECONDS).wait(io.waitScope);
   }
   pollers.begin();
@@ -255,16 +274,23 @@ int measure(const Options& options) {
   std::vector<double> times = submit_steadily(io, **client, options, beside);
   const PollerResult polled = pollers.finish();
   std::sort(times.begin(), times.end());
-  const auto at = [&times](double share) { return times[std::min(times.size() - 1, static_cast<std::size_t>(share * static_cast<double>(times.size())))]; };
-  fmt::print("submissions={} p50_ms={:.3f} p99_ms={:.3f} worst_ms={:.3f} polls={} worst_poll_ms={:.1f}{}\n", times.size(), at(0.5),
-             at(0.99), times.back(), polled.polls, polled.worst_ms, beside.text());
+  const auto at = [&times](double share) {
+    return times[std::min(times.size() - 1,
+                          static_cast<std::size_t>(share * static_cast<double>(times.size())))];
+  };
+  fmt::print(
+      "submissions={} p50_ms={:.3f} p99_ms={:.3f} worst_ms={:.3f} polls={} "
+      "worst_poll_ms={:.1f}{}\n",
+      times.size(), at(0.5), at(0.99), times.back(), polled.polls, polled.worst_ms, beside.text());
   return 0;
 }
 
 int main_of(int argc, char** argv) {
   if (argc < 2) {
-    fmt::print(stderr, "usage: latency_bench ADDRESS [--queue N] [--shapes N] [--pollers N] [--period-ms N] [--rate N] [--seconds N] "
-                       "[--beside COMMAND]\n");
+    fmt::print(stderr,
+               "usage: latency_bench ADDRESS [--queue N] [--shapes N] [--pollers N] [--period-ms "
+               "N] [--rate N] [--seconds N] "
+               "[--beside COMMAND]\n");
     return 2;
   }
   Options options;

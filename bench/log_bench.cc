@@ -1,7 +1,7 @@
 // The log store under the output of 64 tasks, then searched as people search.
 //   log_bench [--mb N] [--ranks N] [--dir DIR]
-// Every append holds 4 KiB of each task; the file is opened again as after a crash; each search is answered until it is
-// done, with the file in memory and without. Asserts what is found first.
+// Every append holds 4 KiB of each task; the file is opened again as after a crash; each search is
+// answered until it is done, with the file in memory and without. Asserts what is found first.
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -14,7 +14,7 @@
 #include "bench/cold_file.h"
 #include "bench/log_lines.h"
 #include "bench/stopwatch.h"
-#include "store/log_store.h"
+#include "store/logs/log_store.h"
 
 namespace muster::bench {
 namespace {
@@ -57,9 +57,10 @@ Written measure_load(const Size& size, const std::string& path) {
       fragment.owner = kOwner;
       fragment.rank = static_cast<std::uint32_t>(rank);
       fragment.offset = offsets[rank];
-      fragment.received_time =
-          TimePoint::from_microseconds(static_cast<std::int64_t>(1'700'000'000'000'000 + step * 150'000));
-      for (; fragment.bytes.size() < kFragmentBytes; ++written.lines) fragment.bytes += line_of(rng, rank, step);
+      fragment.received_time = TimePoint::from_microseconds(
+          static_cast<std::int64_t>(1'700'000'000'000'000 + step * 150'000));
+      for (; fragment.bytes.size() < kFragmentBytes; ++written.lines)
+        fragment.bytes += line_of(rng, rank, step);
       if (next_rare < 2 && written.bytes >= rare[next_rare]) {
         fragment.bytes += "RuntimeError: quetzalcoatlus not found\n";
         ++written.lines;
@@ -78,11 +79,13 @@ Written measure_load(const Size& size, const std::string& path) {
   std::ranges::sort(took);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  fmt::print("durable task output              {:.0f} MB/min  ({} MB of {} ranks, {} lines, {} KiB at a time)\n",
-             static_cast<double>(written.bytes) / 1e6 / total * 60'000, written.bytes / 1'000'000, size.ranks, written.lines,
-             size.ranks * kFragmentBytes / 1024);
-  fmt::print("{:<32} median {:8.3f} ms  worst {:8.3f} ms  (p99 {:.3f} ms)\n", "one durable append", took[took.size() / 2],
-             took.back(), at_share(took, 0.99));
+  fmt::print(
+      "durable task output              {:.0f} MB/min  ({} MB of {} ranks, {} lines, {} KiB at a "
+      "time)\n",
+      static_cast<double>(written.bytes) / 1e6 / total * 60'000, written.bytes / 1'000'000,
+      size.ranks, written.lines, size.ranks * kFragmentBytes / 1024);
+  fmt::print("{:<32} median {:8.3f} ms  worst {:8.3f} ms  (p99 {:.3f} ms)\n", "one durable append",
+             took[took.size() / 2], took.back(), at_share(took, 0.99));
   fmt::print("file {:.1f} MB; {:.0f} MB of memory\n", static_cast<double>(bytes_of(path)) / 1e6,
              static_cast<double>(usage.ru_maxrss) / 1e3);
   return written;
@@ -156,9 +159,11 @@ void measure_searches(const std::string& path, const Written& written) {
         took.push_back(found.all_ms);
       }
       std::ranges::sort(took);
-      fmt::print("{:<38} median {:8.3f} ms  worst {:8.3f} ms  ({} of {} lines, {} calls, longest {:.1f} ms)\n",
-                 fmt::format("{}{}", one.name, is_cold ? ", cold" : ""), took[1], took[2], found.lines, written.lines,
-                 found.calls, found.worst_call_ms);
+      fmt::print(
+          "{:<38} median {:8.3f} ms  worst {:8.3f} ms  ({} of {} lines, {} calls, longest {:.1f} "
+          "ms)\n",
+          fmt::format("{}{}", one.name, is_cold ? ", cold" : ""), took[1], took[2], found.lines,
+          written.lines, found.calls, found.worst_call_ms);
     }
   }
 }
@@ -168,7 +173,8 @@ void measure_opening(const std::string& path) {
   const Stopwatch watch;
   auto store = opened(path);
   const double took = watch.ms();
-  fmt::print("{:<32} median {:8.3f} ms  worst {:8.3f} ms  ({:.1f} MB waited)\n", "opening after a crash", took, took,
+  fmt::print("{:<32} median {:8.3f} ms  worst {:8.3f} ms  ({:.1f} MB waited)\n",
+             "opening after a crash", took, took,
              static_cast<double>(store->waiting_bytes()) / 1e6);
 }
 

@@ -1,7 +1,8 @@
-// The output of a trial of many ranks, on standard output as a launcher gathers it: "[rank=N] " before each line.
+// The output of a trial of many ranks, on standard output as a launcher gathers it: "[rank=N] "
+// before each line.
 //   log_source [--mb N] [--ranks N] [--mb-per-minute N]
-// A rate of 0: as fast as it is taken. With a rate every line ends with the time at which it was written ("at=SECONDS"). Two lines, at a
-// third of the way and near the end, hold a rare word.
+// A rate of 0: as fast as it is taken. With a rate every line ends with the time at which it was
+// written ("at=SECONDS"). Two lines, at a third of the way and near the end, hold a rare word.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -17,7 +18,9 @@ namespace {
 
 constexpr std::size_t kBurstBytes = 32 << 10;
 
-double seconds_now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 void write_all(std::string_view bytes) {
   while (!bytes.empty()) {
@@ -50,7 +53,8 @@ void run(std::uint64_t mb, std::uint64_t ranks, std::uint64_t mb_per_minute) {
       write_all(burst);
       burst.clear();
       if (mb_per_minute == 0) continue;
-      const double due_ms = static_cast<double>(written) * 60 / (static_cast<double>(mb_per_minute) * 1000);
+      const double due_ms =
+          static_cast<double>(written) * 60 / (static_cast<double>(mb_per_minute) * 1000);
       if (due_ms > watch.ms()) ::usleep(static_cast<useconds_t>((due_ms - watch.ms()) * 1000));
     }
   }
@@ -62,7 +66,9 @@ void run(std::uint64_t mb, std::uint64_t ranks, std::uint64_t mb_per_minute) {
 
 int main(int argc, char** argv) {
   using muster::bench::option;
-  const auto number = [&](const char* name, std::uint64_t otherwise) { return option(argc, argv, name, otherwise); };
+  const auto number = [&](const char* name, std::uint64_t otherwise) {
+    return option(argc, argv, name, otherwise);
+  };
   muster::bench::run(number("--mb", 100), number("--ranks", 64), number("--mb-per-minute", 0));
   return 0;
 }

@@ -1,7 +1,8 @@
 // The metric store under the load of a large search, then asked as a chart asks.
 //   metric_bench [--trials N] [--reports N] [--batch N] [--points N] [--dir DIR]
-// Reports of 5 scalars come from all trials in turn, `batch` of them durable at a time; the store is opened again as after a
-// crash; a series of `points` points is sampled to 1,000 with nothing of its file in memory. Asserts what is found first.
+// Reports of 5 scalars come from all trials in turn, `batch` of them durable at a time; the store
+// is opened again as after a crash; a series of `points` points is sampled to 1,000 with nothing of
+// its file in memory. Asserts what is found first.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -13,7 +14,7 @@
 
 #include "bench/cold_file.h"
 #include "bench/stopwatch.h"
-#include "store/metric_store.h"
+#include "store/metrics/metric_store.h"
 
 namespace muster::bench {
 namespace {
@@ -29,7 +30,9 @@ struct Size {
 double cpu_seconds() {
   rusage usage{};
   CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -44,11 +47,14 @@ MetricReport report_of(std::uint64_t trial, std::uint64_t step) {
   report.trial = TrialId(static_cast<std::uint32_t>(trial + 1));
   report.group = "training";
   report.steps_completed = static_cast<std::int64_t>(step * 10);
-  report.report_time =
-      TimePoint::from_microseconds(static_cast<std::int64_t>(1'700'000'000'000'000 + step * 100'000 + trial * 97));
+  report.report_time = TimePoint::from_microseconds(
+      static_cast<std::int64_t>(1'700'000'000'000'000 + step * 100'000 + trial * 97));
   const double value = loss(trial, step);
-  report.metrics = {
-      {"loss", value}, {"accuracy", 1 - value}, {"grad_norm", value * 3}, {"lr", 1e-3}, {"throughput", 1000 + value}};
+  report.metrics = {{"loss", value},
+                    {"accuracy", 1 - value},
+                    {"grad_norm", value * 3},
+                    {"lr", 1e-3},
+                    {"throughput", 1000 + value}};
   return report;
 }
 
@@ -61,7 +67,8 @@ std::unique_ptr<MetricStore> opened(const std::string& path) {
 void append(MetricStore& store, const std::vector<MetricReport>& batch) {
   const auto outcomes = store.append(batch);
   CHECK(outcomes.has_value(), "{}", outcomes.error().text());
-  CHECK(std::ranges::all_of(*outcomes, [](ReportOutcome outcome) { return outcome == ReportOutcome::kStored; }));
+  CHECK(std::ranges::all_of(
+      *outcomes, [](ReportOutcome outcome) { return outcome == ReportOutcome::kStored; }));
 }
 
 void measure_load(const Size& size, const std::string& path) {
@@ -74,7 +81,8 @@ void measure_load(const Size& size, const std::string& path) {
   for (std::uint64_t i = 0; i < size.reports;) {
     const Stopwatch prepare;
     batch.clear();
-    for (; batch.size() < size.batch && i < size.reports; ++i) batch.push_back(report_of(i % size.trials, i / size.trials));
+    for (; batch.size() < size.batch && i < size.reports; ++i)
+      batch.push_back(report_of(i % size.trials, i / size.trials));
     preparing += prepare.ms();
     const Stopwatch watch;
     append(*store, batch);
@@ -85,14 +93,18 @@ void measure_load(const Size& size, const std::string& path) {
   std::ranges::sort(took);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  fmt::print("durable reports of 5 scalars     {:.0f}/s  ({} from {} trials, {} at a time, {:.1f} s, {:.1f} s of CPU)\n",
-             static_cast<double>(size.reports) / total * 1e3, size.reports, size.trials, size.batch, total / 1e3, used);
-  fmt::print("{:<32} median {:8.3f} ms  worst {:8.3f} ms  (p99 {:.3f} ms)\n", "one durable batch", at_share(took, 0.5),
-             took.back(), at_share(took, 0.99));
+  fmt::print(
+      "durable reports of 5 scalars     {:.0f}/s  ({} from {} trials, {} at a time, {:.1f} s, "
+      "{:.1f} s of CPU)\n",
+      static_cast<double>(size.reports) / total * 1e3, size.reports, size.trials, size.batch,
+      total / 1e3, used);
+  fmt::print("{:<32} median {:8.3f} ms  worst {:8.3f} ms  (p99 {:.3f} ms)\n", "one durable batch",
+             at_share(took, 0.5), took.back(), at_share(took, 0.99));
   fmt::print("file {:.1f} MB, {:.1f} bytes a value; {:.0f} MB of memory; {:.1f} MB wait\n",
              static_cast<double>(bytes_of(path)) / 1e6,
              static_cast<double>(bytes_of(path)) / static_cast<double>(size.reports * 5),
-             static_cast<double>(usage.ru_maxrss) / 1e3, static_cast<double>(store->waiting_bytes()) / 1e6);
+             static_cast<double>(usage.ru_maxrss) / 1e3,
+             static_cast<double>(store->waiting_bytes()) / 1e6);
 }
 
 void measure_opening(const Size& size, const std::string& path) {
@@ -100,7 +112,8 @@ void measure_opening(const Size& size, const std::string& path) {
   const Stopwatch watch;
   auto store = opened(path);
   const double took = watch.ms();
-  fmt::print("{:<32} median {:8.3f} ms  worst {:8.3f} ms  ({:.1f} MB waited)\n", "opening after a crash", took, took,
+  fmt::print("{:<32} median {:8.3f} ms  worst {:8.3f} ms  ({:.1f} MB waited)\n",
+             "opening after a crash", took, took,
              static_cast<double>(store->waiting_bytes()) / 1e6);
   std::uint64_t found = 0;
   for (std::uint64_t trial = 0; trial < size.trials; ++trial) {
@@ -124,11 +137,14 @@ void measure_sample(const Size& size, const std::string& path) {
     }
     append(*store, batch);
   }
-  const SeriesQuery query{.trial = TrialId(static_cast<std::uint32_t>(trial + 1)), .group = "training", .metric = "loss"};
+  const SeriesQuery query{.trial = TrialId(static_cast<std::uint32_t>(trial + 1)),
+                          .group = "training",
+                          .metric = "loss"};
   for (const bool is_zoomed : {false, true}) {
     SeriesQuery part = query;
     if (is_zoomed) {  // the densest that has to be read point by point
-      part.first_steps = static_cast<std::int64_t>((spike - std::min<std::uint64_t>(spike, 100'000)) * 10 + 5);
+      part.first_steps =
+          static_cast<std::int64_t>((spike - std::min<std::uint64_t>(spike, 100'000)) * 10 + 5);
       part.last_steps = part.first_steps + 2'000'000;
     }
     std::vector<double> took;
@@ -143,13 +159,16 @@ void measure_sample(const Size& size, const std::string& path) {
       CHECK(sampled.has_value(), "{}", sampled.error().text());
       shown = sampled->points.size();
       CHECK(shown > 0 && shown <= 1'000);
-      CHECK(std::ranges::any_of(sampled->points, [](const SampledPoint& point) { return point.value == 1e6; }),
+      CHECK(std::ranges::any_of(sampled->points,
+                                [](const SampledPoint& point) { return point.value == 1e6; }),
             "the spike is lost");
     }
     std::ranges::sort(took);
-    fmt::print("{:<32} median {:8.3f} ms  worst {:8.3f} ms  ({} of {} points, cold, with opening)\n",
-               is_zoomed ? "sampling a fifth of it" : "sampling a long series", took[took.size() / 2], took.back(), shown,
-               is_zoomed ? std::min<std::uint64_t>(200'000, size.points) : size.points);
+    fmt::print(
+        "{:<32} median {:8.3f} ms  worst {:8.3f} ms  ({} of {} points, cold, with opening)\n",
+        is_zoomed ? "sampling a fifth of it" : "sampling a long series", took[took.size() / 2],
+        took.back(), shown,
+        is_zoomed ? std::min<std::uint64_t>(200'000, size.points) : size.points);
   }
 }
 

@@ -5,8 +5,8 @@
 //   plan_bench [--nodes N] [--jobs N] [--running N] [--shapes N] [--rounds N]
 //
 // First full plans and plans after one event are compared with a slow reference at a small size
-// (plan_reference.h). Then it prints medians and worst cases, in milliseconds: of full plans without
-// a memo, and of plans after one event with it.
+// (plan_reference.h). Then it prints medians and worst cases, in milliseconds: of full plans
+// without a memo, and of plans after one event with it.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 #include "bench/plan_reference.h"
 #include "controller/planning/plan_report.h"
 #include "sched/fast_path.h"
-#include "sched/plan.h"
+#include "sched/planner.h"
 #include "sched/testing.h"
 
 namespace muster::sched {
@@ -45,18 +45,10 @@ NodeConfig site_node(std::uint32_t index, Rng& rng) {
   const std::string name = "n" + std::to_string(index);
   NodeConfig node;
   switch (index % 5) {
-    case 0:
-      node = make_node(name, 128, 1'000'000, {{"gpu", "a100", 8, {}}}, {"ib"});
-      break;
-    case 1:
-      node = make_node(name, 192, 2'000'000, {{"gpu", "h100", 8, {}}}, {"ib", "nvme"});
-      break;
-    case 2:
-      node = make_node(name, 64, 512'000, {{"gpu", "l40s", 4, {}}}, {"nvme"});
-      break;
-    default:
-      node = make_node(name, 64, 256'000, {}, {"cpu"});
-      break;
+    case 0: node = make_node(name, 128, 1'000'000, {{"gpu", "a100", 8, {}}}, {"ib"}); break;
+    case 1: node = make_node(name, 192, 2'000'000, {{"gpu", "h100", 8, {}}}, {"ib", "nvme"}); break;
+    case 2: node = make_node(name, 64, 512'000, {{"gpu", "l40s", 4, {}}}, {"nvme"}); break;
+    default: node = make_node(name, 64, 256'000, {}, {"cpu"}); break;
   }
   if (rng.chance(0.1)) node.features.push_back("new");
   node.weight = node.gres.empty() ? 1 : 10;
@@ -168,7 +160,8 @@ void report(const char* name, std::vector<double> times) {
              times[times.size() / 2], times.back(), times.size());
 }
 
-/// One event as a follower would report it: a job ends, or one more of a waiting shape is submitted.
+/// One event as a follower would report it: a job ends, or one more of a waiting shape is
+/// submitted.
 void one_event(ClusterSnapshot& snapshot, const Plan& made, JobId id, Rng& rng) {
   if (rng.chance(0.5) || made.successors.empty()) {
     snapshot.end_job(snapshot.ends()[rng.below(snapshot.ends().size())].job);
@@ -270,7 +263,8 @@ void measure(const Size& size) {
         *snapshot.find_pending(made.successors[rng.below(made.successors.size())].rank.rank.job);
     job.id = JobId(size.jobs + 1 + i);
     snapshot.add_pending(job);
-    fast.push_back(milliseconds([&] { (void)try_start_now(snapshot, made, job.id, at(0), &memo); }));
+    fast.push_back(
+        milliseconds([&] { (void)try_start_now(snapshot, made, job.id, at(0), &memo); }));
     after_submit.push_back(milliseconds([&] { made = planner.plan(snapshot, at(0), {}); }));
     reports.push_back(milliseconds([&] { (void)reporter.report(snapshot, made, Seq(2 * i + 3)); }));
     after_submit.back() += reports.back();

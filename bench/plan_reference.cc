@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/check.h"
-#include "sched/placement/partition_fit.h"
+#include "sched/snapshot/partition_fit.h"
 
 namespace muster::sched {
 namespace {
@@ -20,14 +20,19 @@ struct Turn {
 };
 
 /// The job on what `free` says, in nodes of `order`; nothing when it does not fit.
-std::optional<Placement> try_place(const ClusterSnapshot& snapshot, const FreeTable& free, const Turn& turn,
-                                   const std::vector<NodeIndex>& order) {
+std::optional<Placement> try_place(const ClusterSnapshot& snapshot, const FreeTable& free,
+                                   const Turn& turn, const std::vector<NodeIndex>& order) {
   const PendingJob& job = *snapshot.find_pending(turn.rank.rank.job);
   const Shape& shape = snapshot.shape(snapshot.shape_of(job.id));
-  if (partition_refusal(snapshot, *job.request, job.time_limit, turn.partition) != PendingReason::kNone) return std::nullopt;
-  const Fitter fitter(snapshot.facts(), shape.demand, node_rule(snapshot.facts(), *job.request, turn.partition));
-  return place(fitter, TableAvailability(free), node_limits(*job.request, snapshot.partition(turn.partition)).limits, order,
-               shape.demand.feasible & snapshot.partition_nodes(turn.partition) & snapshot.usable());
+  if (partition_refusal(snapshot, *job.request, job.time_limit, turn.partition) !=
+      PendingReason::kNone)
+    return std::nullopt;
+  const Fitter fitter(snapshot.facts(), shape.demand,
+                      node_rule(snapshot.facts(), *job.request, turn.partition));
+  return place(
+      fitter, TableAvailability(free),
+      node_limits(*job.request, snapshot.partition(turn.partition)).limits, order,
+      shape.demand.feasible & snapshot.partition_nodes(turn.partition) & snapshot.usable());
 }
 
 std::vector<Turn> queue_of(const ClusterSnapshot& snapshot, JobId last_job) {
@@ -60,7 +65,8 @@ std::map<JobId, Placement> starts_without_windows(const ClusterSnapshot& snapsho
 
 void check_starts(const ClusterSnapshot& snapshot, const Plan& plan, JobId last_job) {
   const auto reference = starts_without_windows(snapshot, last_job);
-  CHECK(plan.starts.size() == reference.size(), "{} starts, {} by the reference", plan.starts.size(), reference.size());
+  CHECK(plan.starts.size() == reference.size(), "{} starts, {} by the reference",
+        plan.starts.size(), reference.size());
   for (const Start& start : plan.starts) {
     const auto found = reference.find(start.job);
     CHECK(found != reference.end(), "job {} must not start", start.job.value());
@@ -69,7 +75,8 @@ void check_starts(const ClusterSnapshot& snapshot, const Plan& plan, JobId last_
 }
 
 /// What is free at `when` if all goes as the plan has it; windows only when asked for.
-FreeTable free_at(const ClusterSnapshot& snapshot, const Plan& plan, TimePoint when, bool has_windows) {
+FreeTable free_at(const ClusterSnapshot& snapshot, const Plan& plan, TimePoint when,
+                  bool has_windows) {
   FreeTable free = snapshot.free();
   for (const ExpectedEnd& end : snapshot.ends()) {
     if (end.end > when) break;
@@ -96,13 +103,14 @@ void check_room(const ClusterSnapshot& snapshot, const Plan& plan) {
       const NodeFree left = free.at(NodeIndex(n));
       CHECK(left.cpus >= 0, "node {} lacks {} CPUs", n, -left.cpus);
       CHECK(left.memory_mib >= 0, "node {} lacks {} MiB", n, -left.memory_mib);
-      for (std::size_t kind = 0; kind < free.kind_count(); ++kind) CHECK(left.gres[kind] >= 0, "node {} lacks kind {}", n, kind);
+      for (std::size_t kind = 0; kind < free.kind_count(); ++kind)
+        CHECK(left.gres[kind] >= 0, "node {} lacks kind {}", n, kind);
     }
   }
 }
 
-/// Every instant at which something ends, in order: the first at which the job fits is its window's. What started behind
-/// it is counted too, because backfilling must not have delayed it.
+/// Every instant at which something ends, in order: the first at which the job fits is its
+/// window's. What started behind it is counted too, because backfilling must not have delayed it.
 void check_first_window(const ClusterSnapshot& snapshot, const Plan& plan) {
   if (plan.windows.empty()) return;
   const Window& window = plan.windows.front();
@@ -120,7 +128,8 @@ void check_first_window(const ClusterSnapshot& snapshot, const Plan& plan) {
   };
   const auto first = std::ranges::find_if(instants, fits);
   CHECK(first != instants.end(), "job {} has a window and never fits", window.job.value());
-  CHECK(*first == window.start, "job {}'s window begins {} s after it fits", window.job.value(), (window.start - *first).seconds());
+  CHECK(*first == window.start, "job {}'s window begins {} s after it fits", window.job.value(),
+        (window.start - *first).seconds());
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
-// The agents of a large cluster in one process: each registers its node, says every two seconds that it lives, and says of every step
-// that it runs. Nothing runs, and nothing ends. Imitates ten thousand nodes for what is measured beside them.
+// The agents of a large cluster in one process: each registers its node, says every two seconds
+// that it lives, and says of every step that it runs. Nothing runs, and nothing ends. Imitates ten
+// thousand nodes for what is measured beside them.
 //
 //   pretended_agents SOCKET PREFIX COUNT CPUS
 //
-// Nodes are called PREFIX0, PREFIX1 ...; prints "all registered" when they are, and goes on until it is ended or its parent is.
+// Nodes are called PREFIX0, PREFIX1 ...; prints "all registered" when they are, and goes on until
+// it is ended or its parent is.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <kj/async-io.h>
@@ -38,7 +40,8 @@ int dial(const std::string& path) {
   if (path.size() >= sizeof address.sun_path) die("the socket's path is too long");
   path.copy(address.sun_path, path.size());
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0 || ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) die("cannot connect to " + path);
+  if (fd < 0 || ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    die("cannot connect to " + path);
   ::fcntl(fd, F_SETFL, O_NONBLOCK);  // what the event loop takes it for
   return fd;
 }
@@ -48,7 +51,7 @@ class PretendedAgent {
   PretendedAgent(kj::AsyncIoContext& io, const std::string& socket, std::string name,
                  std::uint32_t cpus)
       : io_(io), client_(io, dial(socket), [this](const ToAgent& message) {
-          if (const auto* launch = std::get_if<LaunchStep>(&message))
+          if (const auto* launch = get_if<LaunchStep>(&message))
             client_.send(StepRunning{launch->id, launch->launch_key});
         }) {
     self_.node_name = std::move(name);
@@ -87,11 +90,13 @@ int main_of(int argc, char** argv) {
   std::uint64_t registered = 0;
   auto lives = kj::heapArrayBuilder<kj::Promise<void>>(count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    agents.push_back(std::make_unique<PretendedAgent>(io, argv[1], fmt::format("{}{}", argv[2], i), cpus));
+    agents.push_back(
+        std::make_unique<PretendedAgent>(io, argv[1], fmt::format("{}{}", argv[2], i), cpus));
     lives.add(agents.back()->run(registered));
     if (i % 100 == 99) io.provider->getTimer().afterDelay(20 * kj::MILLISECONDS).wait(io.waitScope);
   }
-  while (registered < count) io.provider->getTimer().afterDelay(100 * kj::MILLISECONDS).wait(io.waitScope);
+  while (registered < count)
+    io.provider->getTimer().afterDelay(100 * kj::MILLISECONDS).wait(io.waitScope);
   fmt::print("all registered\n");
   std::fflush(stdout);
   kj::joinPromises(lives.finish()).wait(io.waitScope);

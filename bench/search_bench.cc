@@ -1,4 +1,5 @@
-// Whole searches of 1,000 trials in virtual time, each input followed by saving the search's state, as a controller does.
+// Whole searches of 1,000 trials in virtual time, each input followed by saving the search's state,
+// as a controller does.
 //   search_bench [--trials N] [--rounds N]
 // Asserts that the search and every trial of it ended.
 #include <fmt/format.h>
@@ -45,7 +46,8 @@ std::vector<Measured> methods(std::uint32_t trials) {
           {"adaptive ASHA", AdaptiveAsha{AshaMode::kStandard, 5, trials, 4, 1024, {}, false}},
           {"ASHA, promoting", AsyncHalving{5, trials, 4, 1024, true}},
           {"synchronous halving", SyncHalving{6, trials, 4, 1024}},
-          {"population-based training", PopulationTraining{std::max(5U, trials / 40), 40, 10, 0.2, 0.2, 0.2}},
+          {"population-based training",
+           PopulationTraining{std::max(5U, trials / 40), 40, 10, 0.2, 0.2, 0.2}},
           {"TPE", TpeSearch{trials, 10, 24}}};
 }
 
@@ -65,18 +67,23 @@ void measure(const Measured& one, const Size& size) {
   for (std::uint32_t round = 0; round < size.rounds; ++round) {
     const auto begin = std::chrono::steady_clock::now();
     Searcher searcher(config, space(), round + 1);
-    const VirtualResult result = run_virtually(searcher, 1024, [&](TrialIndex trial, const Json& hparams, double units) {
-      bytes = std::max(bytes, searcher.save().size());
-      return loss(trial, hparams, units);
-    });
-    took.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
-    CHECK(searcher.is_finished() && result.outcome == SearchOutcome::kCompleted, "{} did not end", one.name);
+    const VirtualResult result =
+        run_virtually(searcher, 1024, [&](TrialIndex trial, const Json& hparams, double units) {
+          bytes = std::max(bytes, searcher.save().size());
+          return loss(trial, hparams, units);
+        });
+    took.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+            .count());
+    CHECK(searcher.is_finished() && result.outcome == SearchOutcome::kCompleted, "{} did not end",
+          one.name);
     trials = result.trials.size();
-    for (const VirtualTrial& trial : result.trials) CHECK(trial.units > 0, "a trial of {} never trained", one.name);
+    for (const VirtualTrial& trial : result.trials)
+      CHECK(trial.units > 0, "a trial of {} never trained", one.name);
   }
   std::ranges::sort(took);
-  fmt::print("{:<28} median {:8.3f} ms  worst {:8.3f} ms  ({} trials, state up to {} bytes)\n", one.name, took[took.size() / 2],
-             took.back(), trials, bytes);
+  fmt::print("{:<28} median {:8.3f} ms  worst {:8.3f} ms  ({} trials, state up to {} bytes)\n",
+             one.name, took[took.size() / 2], took.back(), trials, bytes);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Durable submissions over one connection: whole requests (3 KB environment, distinct 2 KB scripts), a fixed number in
-// flight. Needs a running controller: submit_bench ADDRESS [COUNT] [IN_FLIGHT] [hold]. Prints the rate.
+// Durable submissions over one connection: whole requests (3 KB environment, distinct 2 KB
+// scripts), a fixed number in flight. Needs a running controller: submit_bench ADDRESS [COUNT]
+// [IN_FLIGHT] [hold]. Prints the rate.
 #include <fmt/format.h>
 #include <kj/async-io.h>
 
@@ -24,11 +25,13 @@ SubmitJob request(int number, bool is_held) {
   spec->is_held = is_held;
   static const std::string kEnvironment = [] {
     std::string block;
-    for (int i = 0; i < 60; ++i) block += fmt::format("VARIABLE_{}={}", i, std::string(36, 'v')) + '\0';
+    for (int i = 0; i < 60; ++i)
+      block += fmt::format("VARIABLE_{}={}", i, std::string(36, 'v')) + '\0';
     return block;
   }();
   SubmitJob submit;
-  submit.script = std::make_shared<const std::string>(fmt::format("#!/bin/sh\n# {}\n", number) + std::string(2000, '#') + "\nexit 0\n");
+  submit.script = std::make_shared<const std::string>(fmt::format("#!/bin/sh\n# {}\n", number) +
+                                                      std::string(2000, '#') + "\nexit 0\n");
   submit.environment = std::make_shared<const std::string>(kEnvironment);
   submit.spec = std::move(spec);
   return submit;
@@ -36,16 +39,18 @@ SubmitJob request(int number, bool is_held) {
 
 struct Run {
   ControllerClient& client;
-  std::vector<SubmitJob> jobs;  ///< made before the clock starts: it is the controller that is measured
+  std::vector<SubmitJob>
+      jobs;  ///< made before the clock starts: it is the controller that is measured
   std::size_t next = 0;
   int failed = 0;
 
   kj::Promise<void> lane() {
     if (next == jobs.size()) return kj::READY_NOW;
-    return client.submit_async({std::move(jobs[next++])}, fresh_request_id()).then([this](std::vector<Reply> replies) {
-      if (replies.size() != 1 || replies[0].error || replies[0].job.value() == 0) ++failed;
-      return lane();
-    });
+    return client.submit_async({std::move(jobs[next++])}, fresh_request_id())
+        .then([this](std::vector<Reply> replies) {
+          if (replies.size() != 1 || replies[0].error || replies[0].job.value() == 0) ++failed;
+          return lane();
+        });
   }
 };
 
@@ -65,8 +70,10 @@ int main_of(int argc, char** argv) {
   auto lanes = kj::heapArrayBuilder<kj::Promise<void>>(static_cast<std::size_t>(in_flight));
   for (int i = 0; i < in_flight; ++i) lanes.add(run.lane());
   kj::joinPromises(lanes.finish()).wait(io.waitScope);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  fmt::print("{} submissions, {} in flight, {} refused: {:.0f}/s\n", count, in_flight, run.failed, count / seconds);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  fmt::print("{} submissions, {} in flight, {} refused: {:.0f}/s\n", count, in_flight, run.failed,
+             count / seconds);
   return run.failed == 0 ? 0 : 1;
 }
 

@@ -1,7 +1,9 @@
-// What reading trials' output costs the thread that stores it: pieces of 64 tasks through the production role, into a real store.
+// What reading trials' output costs the thread that stores it: pieces of 64 tasks through the
+// production role, into a real store.
 //   watch_bench [--mb N] [--dir DIR]
-// Once with nothing to look for, once with Determined's two default policies, once with eight policies of which none matches, and once
-// with a report on every tenth line of rank 0. Asserts what is stored and what is found first.
+// Once with nothing to look for, once with Determined's two default policies, once with eight
+// policies of which none matches, and once with a report on every tenth line of rank 0. Asserts
+// what is stored and what is found first.
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -76,13 +78,16 @@ void measure(const char* name, const std::string& path, LogBook& book, const Inp
   for (const std::vector<LogFragment>& turn : input.turns) {
     for (const LogFragment& piece : turn) role.on_output(NodeIndex(0), piece);
     role.store(now);
-    for (const std::uint64_t token : std::exchange(port.tokens, {})) role.on_done(token, std::nullopt, now);
+    for (const std::uint64_t token : std::exchange(port.tokens, {}))
+      role.on_done(token, std::nullopt, now);
   }
   role.store(now);
   const double seconds = watch.ms() / 1000;
-  CHECK(port.acknowledged == input.turns.size() * kRanks, "{} pieces were acknowledged", port.acknowledged);
+  CHECK(port.acknowledged == input.turns.size() * kRanks, "{} pieces were acknowledged",
+        port.acknowledged);
   CHECK(port.found == input.reports, "{} findings", port.found);
-  fmt::print("{:<40} {:8.0f} lines/s  {:6.1f} MB/s  ({} found)\n", name, static_cast<double>(input.lines) / seconds,
+  fmt::print("{:<40} {:8.0f} lines/s  {:6.1f} MB/s  ({} found)\n", name,
+             static_cast<double>(input.lines) / seconds,
              static_cast<double>(input.bytes) / 1e6 / seconds, port.found);
 }
 
@@ -97,7 +102,9 @@ void run(std::uint64_t mb, const std::string& dir) {
     usual.apply(testing::watched_trial());
     measure("two default policies", path, usual, plain);
     std::string policies = R"("log_policies": [)";
-    for (int i = 0; i < 6; ++i) policies += fmt::format(R"({}{{"name": "p{}", "pattern": "(?i)fatal.*case {}[0-9]+"}})", i == 0 ? "" : ", ", i, i);
+    for (int i = 0; i < 6; ++i)
+      policies += fmt::format(R"({}{{"name": "p{}", "pattern": "(?i)fatal.*case {}[0-9]+"}})",
+                              i == 0 ? "" : ", ", i, i);
     LogBook many;
     many.apply(testing::watched_trial(policies + "], "));
     measure("eight policies", path, many, plain);

@@ -1,17 +1,19 @@
 # Everything that ctest's labels unit, scenario and sim_smoke run: what the sanitizers build.
 add_custom_target(checked_programs)
 
-# What tests are built with, beside what everything is. They run but once: whatever the optimiser does beyond this costs more than
-# it saves. What they test is built as it is installed.
-set(MUSTER_TEST_OPTIONS "$<$<CONFIG:Release>:-O1>")
+# How tests are compiled, beside how everything is. They run once: what the optimiser would save is less than it costs. What they
+# test is compiled as it is installed.
+set(MUSTER_TEST_OPTIONS "$<$<CONFIG:Release>:-O0;-g0;-fno-stack-protector;-U_FORTIFY_SOURCE;-fcf-protection=none>")
+# How commands, HTTP handlers and what ties threads together are compiled: each runs for a moment and waits for others most of it.
+set(MUSTER_COLD_OPTIONS "$<$<CONFIG:Release>:-O1>")
 
-# muster_precompiled(NAME... [LINK lib...]): src/precompiled/NAME.h, compiled once. Requires: targets that use it are built with the
-# same options, and link LINK.
+# muster_precompiled(NAME... [LINK lib...] [COLD]): src/precompiled/NAME.h, compiled once. Requires: targets that use it are built with
+# the same options, and link LINK.
 function(muster_precompiled)
   if(NOT MUSTER_PRECOMPILED)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "LINK" ${ARGN})
   foreach(name ${ARG_UNPARSED_ARGUMENTS})
     add_library(precompiled_${name} OBJECT ${CMAKE_SOURCE_DIR}/src/precompiled/empty.cc)
     target_precompile_headers(precompiled_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/precompiled/${name}.h)
@@ -19,6 +21,8 @@ function(muster_precompiled)
     set_target_properties(precompiled_${name} PROPERTIES CXX_COMPILER_LAUNCHER "${MUSTER_PRECOMPILED_LAUNCHER}")
     if(name MATCHES "_test$")
       target_compile_options(precompiled_${name} PRIVATE ${MUSTER_TEST_OPTIONS})
+    elseif(ARG_COLD)
+      target_compile_options(precompiled_${name} PRIVATE ${MUSTER_COLD_OPTIONS})
     endif()
   endforeach()
 endfunction()
@@ -28,12 +32,12 @@ function(muster_use_precompiled target name)
   endif()
 endfunction()
 
-# muster_folder(NAME [PRECOMPILED header] [TEST_PRECOMPILED header] [LINK lib...]): one library per folder of src/, from its
+# muster_folder(NAME [COLD] [PRECOMPILED header] [TEST_PRECOMPILED header] [LINK lib...]): one library per folder of src/, from its
 # sources, and one test program NAME_test from its *_test.cc. Every file is found by its place, so none can be forgotten.
 # What tests stand on (testing.cc, faulty_*.cc) is muster_NAME_testing: in no header, where each test would compile all of it again.
-# TEST_PRECOMPILED: where it is not the library's with _test.
+# TEST_PRECOMPILED: where it is not the library's with _test. COLD: compiled with MUSTER_COLD_OPTIONS.
 function(muster_folder name)
-  cmake_parse_arguments(ARG "" "PRECOMPILED;TEST_PRECOMPILED" "LINK;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "PRECOMPILED;TEST_PRECOMPILED" "LINK;TEST_LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -44,6 +48,9 @@ function(muster_folder name)
   if(sources)
     add_library(muster_${name} STATIC ${sources})
     target_link_libraries(muster_${name} PUBLIC ${ARG_LINK})
+    if(ARG_COLD)
+      target_compile_options(muster_${name} PRIVATE ${MUSTER_COLD_OPTIONS})
+    endif()
     muster_use_precompiled(muster_${name} "${ARG_PRECOMPILED}")
   else()
     add_library(muster_${name} INTERFACE)
@@ -75,11 +82,34 @@ function(muster_folder name)
   endif()
 endfunction()
 
-# muster_program(NAME [PRECOMPILED header] FROM file.cc... LINK lib...): a binary in bin/ with libstdc++ linked statically, but for sanitizers: they
+# muster_test(NAME [PRECOMPILED header] [LABEL label] [OPTIMISED] FROM file.cc... LINK lib...): a test program outside of src/.
+# LABEL: unit, unless given; those that are not `slow` are built for the sanitizers, too. OPTIMISED: it works for long itself.
+function(muster_test name)
+  cmake_parse_arguments(ARG "OPTIMISED" "PRECOMPILED;LABEL" "FROM;LINK" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  add_executable(${name} ${ARG_FROM})
+  if(NOT ARG_OPTIMISED)
+    target_compile_options(${name} PRIVATE ${MUSTER_TEST_OPTIONS})
+  endif()
+  muster_use_precompiled(${name} "${ARG_PRECOMPILED}")
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} gtest_main gtest)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} ENVIRONMENT "MUSTER_SOURCE_DIR=${CMAKE_SOURCE_DIR};TZ=UTC")
+  if(NOT ARG_LABEL STREQUAL "slow")
+    add_dependencies(checked_programs ${name})
+  endif()
+endfunction()
+
+# muster_program(NAME [COLD] [PRECOMPILED header] FROM file.cc... LINK lib...): a binary in bin/ with libstdc++ linked statically, but for sanitizers: they
 # must see what is thrown, or what its frames leave on the stack looks poisoned.
 function(muster_program name)
-  cmake_parse_arguments(ARG "" "PRECOMPILED" "FROM;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "PRECOMPILED" "FROM;LINK" ${ARGN})
   add_executable(${name} ${ARG_FROM})
+  if(ARG_COLD)
+    target_compile_options(${name} PRIVATE ${MUSTER_COLD_OPTIONS})
+  endif()
   muster_use_precompiled(${name} "${ARG_PRECOMPILED}")
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")

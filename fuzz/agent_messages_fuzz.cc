@@ -1,5 +1,6 @@
-// What nodes tell the controller, and what the controller tells nodes: right in its form, of any content, to the roles that decide upon it: core, agent
-// and supervisor. Input: a seed (8 bytes), then whom the messages go to.
+// What nodes tell the controller, and what the controller tells nodes: right in its form, of any
+// content, to the roles that decide upon it: core, agent and supervisor. Input: a seed (8 bytes),
+// then whom the messages go to.
 #include "agent/agent.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/plausible.h"
@@ -70,7 +71,7 @@ void say_anything(std::string_view input) {
       case 0:
       case 1: {
         FromAgent message = draw_any<FromAgent>(rng);
-        if (const auto* hello = std::get_if<RegisterNode>(&message)) {
+        if (const auto* hello = get_if<RegisterNode>(&message)) {
           (void)cluster.greet(*hello);
         } else {
           cluster.hear(NodeIndex(kind % 2), message);
@@ -80,7 +81,7 @@ void say_anything(std::string_view input) {
       }
       case 2: {
         ToAgent message = draw_any<ToAgent>(rng);
-        if (auto* launch = std::get_if<LaunchStep>(&message)) *launch = launch_of(rng);
+        if (auto* launch = get_if<LaunchStep>(&message)) *launch = launch_of(rng);
         agent.on_controller(message, now);
         agent.end_turn();
         agent.on_step_linked(StepId{JobId(kind % 7), 0, kind}, kind % 3);

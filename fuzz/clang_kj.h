@@ -1,4 +1,5 @@
-// For clang alone, before everything else: in C++20 KJ 0.9 leaves these comparisons to the language's rewriting, which clang does not do for the way its StringPtr is declared.
+// For clang alone, before everything else: in C++20 KJ 0.9 leaves these comparisons to the
+// language's rewriting, which clang does not do for the way its StringPtr is declared.
 #pragma once
 
 #include <kj/string.h>

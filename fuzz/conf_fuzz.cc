@@ -1,20 +1,29 @@
 // slurm.conf with what it includes, and the files beside it: what an administrator, or a tool of
 // his, writes.
-#include "codec/conf_companions.h"
-#include "codec/slurm_conf.h"
 #include "fuzz/fuzz.h"
+#include "slurm/conf/conf_companions.h"
+#include "slurm/conf/slurm_conf.h"
 
 namespace muster::fuzz {
 
 std::vector<std::string> seeds() {
   const std::string head = "ClusterName=c\nSlurmctldHost=h(10.0.0.1)\n";
-  const std::string tail = "NodeName=n[0-3] CPUs=4 RealMemory=1000 Gres=gpu:2\nPartitionName=main Nodes=n[0-3] Default=YES\n";
+  const std::string tail =
+      "NodeName=n[0-3] CPUs=4 RealMemory=1000 Gres=gpu:2\nPartitionName=main Nodes=n[0-3] "
+      "Default=YES\n";
   std::vector<std::string> all = {
       head + tail,
-      head + "SlurmUser=root\nSlurmctldPort=6817-6819\nTaskPlugin=task/affinity,task/cgroup\nSlurmdParameters=config_overrides\nGresTypes=gpu,nic\n" + tail,
+      head +
+          "SlurmUser=root\nSlurmctldPort=6817-6819\nTaskPlugin=task/affinity,task/"
+          "cgroup\nSlurmdParameters=config_overrides\nGresTypes=gpu,nic\n" +
+          tail,
       head + "Include a.conf\n" + tail + '\0' + "NodeName=x CPUs=1\nInclude b.conf\n",
-      head + "# a comment\nNodeName=DEFAULT CPUs=2 \\\n  RealMemory=500 State=UNKNOWN\nNodeName=a-[0-9,12],b Weight=3 Feature=\"x,y\"\nPartitionName=DEFAULT MaxTime=1-00:00:00\n"
-             "PartitionName=p Nodes=ALL AllowGroups=a,b OverSubscribe=YES:4\nPartitionName=q Nodes=a-[0-9],b State=DOWN\n",
+      head +
+          "# a comment\nNodeName=DEFAULT CPUs=2 \\\n  RealMemory=500 "
+          "State=UNKNOWN\nNodeName=a-[0-9,12],b Weight=3 Feature=\"x,y\"\nPartitionName=DEFAULT "
+          "MaxTime=1-00:00:00\n"
+          "PartitionName=p Nodes=ALL AllowGroups=a,b OverSubscribe=YES:4\nPartitionName=q "
+          "Nodes=a-[0-9],b State=DOWN\n",
   };
   std::string every = head;
   for (const SlurmConfKey& key : slurm_conf_keys()) {

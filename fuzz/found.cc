@@ -23,7 +23,8 @@ std::vector<std::string> choice_seeds(std::size_t steps, int stride) {
   std::vector<std::string> all;
   for (int i = 0; i < 8; ++i) {
     const auto more = static_cast<std::size_t>(i);
-    all.push_back(std::string(8, static_cast<char>(i)) + std::string(steps + more, static_cast<char>(i * stride)));
+    all.push_back(std::string(8, static_cast<char>(i)) +
+                  std::string(steps + more, static_cast<char>(i * stride)));
   }
   return all;
 }

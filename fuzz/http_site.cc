@@ -45,7 +45,8 @@ class Port final : public api::ApiPort {
     auto tokens = TokenStore::open(folder + "/tokens", facts_.token_key, now());
     FUZZ_EXPECT(tokens.has_value(), "no store of tokens");
     tokens_ = std::move(*tokens);
-    for (std::uint32_t trial = 1; trial <= 2; ++trial) jobs_.push_back(cluster().state().experiments().find(TrialId(trial))->job);
+    for (std::uint32_t trial = 1; trial <= 2; ++trial)
+      jobs_.push_back(cluster().state().experiments().find(TrialId(trial))->job);
     cluster_ = nullptr;
   }
   ~Port() noexcept override = default;
@@ -74,35 +75,44 @@ class Port final : public api::ApiPort {
     cluster_ = nullptr;
   }
 
-  kj::Promise<std::vector<Reply>> submit(const Caller& caller, std::vector<Request> requests) override {
+  kj::Promise<std::vector<Reply>> submit(const Caller& caller,
+                                         std::vector<Request> requests) override {
     if (const Status alive = gateway().check_token(caller.claims); !alive.has_value()) {
       Reply reply;
       reply.error = alive.error();
       return std::vector<Reply>(requests.size(), reply);
     }
-    return gateway().submit(caller.identity, std::move(requests), RequestId()).then([this](std::vector<Reply> replies) {
-      for (const Reply& reply : replies) {
-        FUZZ_EXPECT(!reply.error || reply.error->code != ErrorCode::kInternal, "refused as a fault of ours: " + reply.error->text());
-      }
-      cluster().settle();
-      return replies;
-    });
+    return gateway()
+        .submit(caller.identity, std::move(requests), RequestId())
+        .then([this](std::vector<Reply> replies) {
+          for (const Reply& reply : replies) {
+            FUZZ_EXPECT(!reply.error || reply.error->code != ErrorCode::kInternal,
+                        "refused as a fault of ours: " + reply.error->text());
+          }
+          cluster().settle();
+          return replies;
+        });
   }
   kj::Promise<std::optional<Error>> report(const Caller& caller, MetricReport report) override {
-    if (const Status alive = gateway().check_token(caller.claims); !alive.has_value()) return std::optional<Error>(alive.error());
+    if (const Status alive = gateway().check_token(caller.claims); !alive.has_value())
+      return std::optional<Error>(alive.error());
     return gateway().report(caller.identity, std::move(report));
   }
   kj::Promise<Result<bool>> wait_stop(const Caller& caller, TrialRun run, kj::Duration) override {
-    if (const Status alive = gateway().check_token(caller.claims); !alive.has_value()) return Result<bool>(fail(alive.error()));
+    if (const Status alive = gateway().check_token(caller.claims); !alive.has_value())
+      return Result<bool>(fail(alive.error()));
     return gateway().wait_stop(caller.identity, run, 0 * kj::SECONDS);
   }
   kj::Promise<Result<std::string>> blob(BlobId id) override { return gateway().blob(id); }
-  kj::Promise<Result<LogAnswer>> read_logs(const Caller& caller, LogQuery query, Duration wait) override {
-    if (const Status alive = gateway().check_token(caller.claims); !alive.has_value()) return Result<LogAnswer>(fail(alive.error()));
+  kj::Promise<Result<LogAnswer>> read_logs(const Caller& caller, LogQuery query,
+                                           Duration wait) override {
+    if (const Status alive = gateway().check_token(caller.claims); !alive.has_value())
+      return Result<LogAnswer>(fail(alive.error()));
     return gateway().read_logs(caller.identity, std::move(query), wait);
   }
   kj::Promise<Status> ready() override { return Status(); }
-  kj::Promise<Status> look(const Caller& caller, std::function<void(const ClusterState&)> see) override {
+  kj::Promise<Status> look(const Caller& caller,
+                           std::function<void(const ClusterState&)> see) override {
     const Status alive = gateway().check_token(caller.claims);
     if (alive.has_value()) see(gateway().state());
     return alive;
@@ -119,11 +129,16 @@ class Port final : public api::ApiPort {
   void set_runner_state(TrialId, std::string) override {}
   RunnerFacts runner_facts(TrialId) const override { return {}; }
   api::ServiceBook& services() override { return services_; }
-  kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string&, std::uint16_t) override { return kj::Exception(kj::Exception::Type::DISCONNECTED, __FILE__, __LINE__, kj::heapString("nobody serves")); }
+  kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string&, std::uint16_t) override {
+    return kj::Exception(kj::Exception::Type::DISCONNECTED, __FILE__, __LINE__,
+                         kj::heapString("nobody serves"));
+  }
   TimePoint now() const override { return TimePoint::from_seconds(1'000'000); }
   kj::Timer& timer() override { return io_.provider->getTimer(); }
   std::optional<std::pair<UserId, GroupId>> find_user(const std::string& name) override {
-    for (const auto& [known, identity] : {std::pair("alice", testing::kAlice), std::pair("bob", testing::kBob), std::pair("operator", kOperator), std::pair("root", testing::kRoot)}) {
+    for (const auto& [known, identity] :
+         {std::pair("alice", testing::kAlice), std::pair("bob", testing::kBob),
+          std::pair("operator", kOperator), std::pair("root", testing::kRoot)}) {
       if (name == known) return std::pair(identity.user, identity.group);
     }
     return std::nullopt;
@@ -143,8 +158,9 @@ class Port final : public api::ApiPort {
 
   kj::AsyncIoContext& io_;
   Facts facts_;
-  std::unique_ptr<SmallCluster> cluster_;  ///< made when it is first asked for: most inputs never get so far
-  std::vector<JobId> jobs_;                ///< of the trials
+  std::unique_ptr<SmallCluster>
+      cluster_;              ///< made when it is first asked for: most inputs never get so far
+  std::vector<JobId> jobs_;  ///< of the trials
   std::unique_ptr<MetricStore> metrics_;
   std::unique_ptr<TokenStore> tokens_;
   api::ServiceBook services_;
@@ -161,8 +177,11 @@ class Quiet final : public kj::ExceptionCallback {
 /// What the door does with a failure of a handler is the daemon's; here it is found.
 class Errors final : public kj::HttpServerErrorHandler {
  public:
-  kj::Promise<void> handleApplicationError(kj::Exception exception, kj::Maybe<kj::HttpService::Response&>) override {
-    const bool is_ours = std::string_view(exception.getFile()).find("compat/http") == std::string_view::npos && exception.getType() != kj::Exception::Type::DISCONNECTED;
+  kj::Promise<void> handleApplicationError(kj::Exception exception,
+                                           kj::Maybe<kj::HttpService::Response&>) override {
+    const bool is_ours =
+        std::string_view(exception.getFile()).find("compat/http") == std::string_view::npos &&
+        exception.getType() != kj::Exception::Type::DISCONNECTED;
     FUZZ_EXPECT(!is_ours, std::string("a handler failed: ") + exception.getDescription().cStr());
     return kj::READY_NOW;
   }
@@ -170,21 +189,21 @@ class Errors final : public kj::HttpServerErrorHandler {
 
 class Folder {
  public:
-  Folder() {
-    FUZZ_EXPECT(::mkdtemp(path.data()) != nullptr, "no folder can be made");
-  }
+  Folder() { FUZZ_EXPECT(::mkdtemp(path.data()) != nullptr, "no folder can be made"); }
   ~Folder() { std::filesystem::remove_all(path); }
-  std::string path = std::filesystem::exists("/dev/shm") ? "/dev/shm/muster-http-fuzz.XXXXXX" : "/tmp/muster-http-fuzz.XXXXXX";
+  std::string path = std::filesystem::exists("/dev/shm") ? "/dev/shm/muster-http-fuzz.XXXXXX"
+                                                         : "/tmp/muster-http-fuzz.XXXXXX";
 };
 
 /// Unlike KJ's own, what has come is there while more is awaited.
 kj::Promise<void> read_all(kj::AsyncInputStream& stream, std::string& into) {
   auto buffer = kj::heapArray<char>(4096);
   auto& bytes = *buffer.begin();
-  return stream.tryRead(&bytes, 1, 4096).then([&stream, &into, buffer = kj::mv(buffer)](std::size_t size) -> kj::Promise<void> {
-    into.append(buffer.begin(), size);
-    return size == 0 ? kj::Promise<void>(kj::READY_NOW) : read_all(stream, into);
-  });
+  return stream.tryRead(&bytes, 1, 4096)
+      .then([&stream, &into, buffer = kj::mv(buffer)](std::size_t size) -> kj::Promise<void> {
+        into.append(buffer.begin(), size);
+        return size == 0 ? kj::Promise<void>(kj::READY_NOW) : read_all(stream, into);
+      });
 }
 
 }  // namespace
@@ -210,26 +229,38 @@ struct HttpSite::State {
 HttpSite::HttpSite() : state_(std::make_unique<State>()) {}
 HttpSite::~HttpSite() = default;
 
-std::string HttpSite::exchange(std::string_view bytes) { return state_->exchange(bytes, std::nullopt); }
-std::string HttpSite::exchange_for(std::string_view bytes, Duration patience) { return state_->exchange(bytes, patience); }
+std::string HttpSite::exchange(std::string_view bytes) {
+  return state_->exchange(bytes, std::nullopt);
+}
+std::string HttpSite::exchange_for(std::string_view bytes, Duration patience) {
+  return state_->exchange(bytes, patience);
+}
 
 std::string HttpSite::State::exchange(std::string_view bytes, std::optional<Duration> patience) {
   const Quiet quiet;
   State& state = *this;
   state.port.begin();
   auto pipe = kj::newTwoWayPipe();
-  kj::HttpServer server(state.io.provider->getTimer(), *state.table, [&state](kj::AsyncIoStream& connection) -> kj::Own<kj::HttpService> {
-    const api::ServiceParts parts{state.port, state.router, *state.table, state.ids, state.port.known(), state.hosts, state.busy, 100, state.bodies};
-    return kj::heap<api::HttpService>(parts, api::Entrance{}, connection);
-  }, state.settings);
+  kj::HttpServer server(
+      state.io.provider->getTimer(), *state.table,
+      [&state](kj::AsyncIoStream& connection) -> kj::Own<kj::HttpService> {
+        const api::ServiceParts parts{state.port,         state.router, *state.table, state.ids,
+                                      state.port.known(), state.hosts,  state.busy,   100,
+                                      state.bodies};
+        return kj::heap<api::HttpService>(parts, api::Entrance{}, connection);
+      },
+      state.settings);
   std::string answer;
   auto& mine = *pipe.ends[0];
   auto drained = read_all(mine, answer).eagerlyEvaluate([](kj::Exception&&) {});
   auto served = server.listenHttp(kj::mv(pipe.ends[1]));
-  auto written = mine.write(bytes.data(), bytes.size()).then([&mine] { mine.shutdownWrite(); }, [](kj::Exception&&) {}).eagerlyEvaluate(nullptr);
-  auto limit = state.io.provider->getTimer().afterDelay(patience ? patience->microseconds() * kj::MICROSECONDS : 20 * kj::SECONDS).then([&] {
-    FUZZ_EXPECT(patience, "a request is never answered");
-  });
+  auto written = mine.write(bytes.data(), bytes.size())
+                     .then([&mine] { mine.shutdownWrite(); }, [](kj::Exception&&) {})
+                     .eagerlyEvaluate(nullptr);
+  auto limit =
+      state.io.provider->getTimer()
+          .afterDelay(patience ? patience->microseconds() * kj::MICROSECONDS : 20 * kj::SECONDS)
+          .then([&] { FUZZ_EXPECT(patience, "a request is never answered"); });
   served.catch_([](kj::Exception&&) {}).exclusiveJoin(kj::mv(limit)).wait(state.io.waitScope);
   if (!patience) drained.wait(state.io.waitScope);
   state.port.finish();
@@ -239,7 +270,8 @@ std::string HttpSite::State::exchange(std::string_view bytes, std::optional<Dura
 SmallCluster& HttpSite::cluster() { return state_->port.cluster(); }
 const api::Router& HttpSite::router() const { return state_->router; }
 
-std::string filled(const std::string& pattern, const std::function<std::string(const std::string& name)>& value) {
+std::string filled(const std::string& pattern,
+                   const std::function<std::string(const std::string& name)>& value) {
   std::string path;
   for (std::size_t at = 0; at < pattern.size();) {
     if (pattern[at] != '{') {

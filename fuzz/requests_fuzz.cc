@@ -1,6 +1,7 @@
-// Structured requests of ordinary users: right in their form, of any content. Nothing that they ask may end the controller, be refused as a fault
-// of ours, or leave a state that its journal does not replay.
-// Input: a seed (8 bytes), then how many requests and which events of nodes lie between them.
+// Structured requests of ordinary users: right in their form, of any content. Nothing that they ask
+// may end the controller, be refused as a fault of ours, or leave a state that its journal does not
+// replay. Input: a seed (8 bytes), then how many requests and which events of nodes lie between
+// them.
 #include "fuzz/fuzz.h"
 #include "fuzz/small_cluster.h"
 

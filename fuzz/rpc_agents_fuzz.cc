@@ -1,4 +1,5 @@
-// What a connection says to the controller's socket for agents, from the first byte on. Seeds: what the agent's own client says, recorded.
+// What a connection says to the controller's socket for agents, from the first byte on. Seeds: what
+// the agent's own client says, recorded.
 #include "fuzz/fuzz.h"
 #include "fuzz/plausible.h"
 #include "fuzz/rpc_door.h"
@@ -28,7 +29,7 @@ std::vector<std::string> seeds() {
       Rng rng(seed);
       for (std::uint64_t i = 0; i < seed % 5; ++i) {
         const auto message = draw_any<FromAgent>(rng);
-        if (!std::holds_alternative<RegisterNode>(message)) agent.send(message);
+        if (!holds_alternative<RegisterNode>(message)) agent.send(message);
       }
       agent.send(Heartbeat{});
       io.provider->getTimer().afterDelay(5 * kj::MILLISECONDS).wait(io.waitScope);

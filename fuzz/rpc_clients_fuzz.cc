@@ -1,4 +1,5 @@
-// What a connection says to the controller's socket for clients, from the first byte on. Seeds: what the commands' own client says, recorded.
+// What a connection says to the controller's socket for clients, from the first byte on. Seeds:
+// what the commands' own client says, recorded.
 #include "fuzz/fuzz.h"
 #include "fuzz/rpc_door.h"
 
@@ -26,11 +27,13 @@ std::vector<std::string> seeds() {
       Rng rng(seed);
       std::vector<Request> requests;
       for (std::uint64_t i = 1 + seed % 3; i > 0; --i) {
-        if (const auto request = through_the_wire(likely_request(rng))) requests.push_back(*request);
+        if (const auto request = through_the_wire(likely_request(rng)))
+          requests.push_back(*request);
       }
       // Some are answered when something happens that does not happen here.
       auto answered = client->submit_async(requests, RequestId{seed, seed}).ignoreResult();
-      answered.exclusiveJoin(io.provider->getTimer().afterDelay(20 * kj::MILLISECONDS)).wait(io.waitScope);
+      answered.exclusiveJoin(io.provider->getTimer().afterDelay(20 * kj::MILLISECONDS))
+          .wait(io.waitScope);
     }));
   }
   for (std::uint8_t kind = 0; kind < 14; ++kind) {

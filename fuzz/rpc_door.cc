@@ -33,11 +33,15 @@ class Calls final : public ClientCalls, public AgentCalls {
     cluster_ = nullptr;
   }
 
-  kj::Promise<std::vector<Reply>> submit(const Identity&, std::vector<Request> requests, RequestId id) override {
-    return cluster().gateway().submit(testing::kAlice, std::move(requests), id).then([this](std::vector<Reply> replies) {
-      cluster().settle();
-      return replies;
-    });
+  kj::Promise<std::vector<Reply>> submit(const Identity&, std::vector<Request> requests,
+                                         RequestId id) override {
+    return cluster()
+        .gateway()
+        .submit(testing::kAlice, std::move(requests), id)
+        .then([this](std::vector<Reply> replies) {
+          cluster().settle();
+          return replies;
+        });
   }
   kj::Promise<std::optional<Error>> query(const Identity&, Query query, SendPage send) override {
     return cluster().gateway().query(testing::kAlice, std::move(query), std::move(send));
@@ -45,11 +49,13 @@ class Calls final : public ClientCalls, public AgentCalls {
   kj::Promise<WaitAnswer> wait(const Identity&, WaitFor wanted) override {
     return cluster().gateway().wait(testing::kAlice, wanted);
   }
-  kj::Promise<Result<LogAnswer>> read_logs(const Identity&, LogQuery query, Duration wait) override {
+  kj::Promise<Result<LogAnswer>> read_logs(const Identity&, LogQuery query,
+                                           Duration wait) override {
     return cluster().gateway().read_logs(testing::kAlice, std::move(query), wait);
   }
 
-  Result<NodeIndex> agent_registered(const Identity&, const RegisterNode& hello, AgentSender& sender) override {
+  Result<NodeIndex> agent_registered(const Identity&, const RegisterNode& hello,
+                                     AgentSender& sender) override {
     auto node = cluster().greet(hello);
     if (node.has_value()) sender.send(TerminateJob{JobId(99), 0, "", {}});
     return node;
@@ -74,11 +80,12 @@ class Pump {
  public:
   explicit Pump(std::string* copy) : copy_(copy) {}
   kj::Promise<void> run(kj::AsyncIoStream& from, kj::AsyncIoStream& to) {
-    return from.tryRead(buffer_.data(), 1, buffer_.size()).then([this, &from, &to](std::size_t size) -> kj::Promise<void> {
-      if (size == 0) return kj::READY_NOW;
-      if (copy_ != nullptr) copy_->append(buffer_, 0, size);
-      return to.write(buffer_.data(), size).then([this, &from, &to] { return run(from, to); });
-    });
+    return from.tryRead(buffer_.data(), 1, buffer_.size())
+        .then([this, &from, &to](std::size_t size) -> kj::Promise<void> {
+          if (size == 0) return kj::READY_NOW;
+          if (copy_ != nullptr) copy_->append(buffer_, 0, size);
+          return to.write(buffer_.data(), size).then([this, &from, &to] { return run(from, to); });
+        });
   }
 
  private:
@@ -96,7 +103,8 @@ struct RpcDoor::State {
     const auto fd = listen_unix(folder + "/door", 0600);
     FUZZ_EXPECT(fd.has_value(), "the door cannot be opened");
     const bool is_clients = kind == DoorKind::kClients;
-    server = std::make_unique<RpcServer>(io, *fd, is_clients ? &calls : nullptr, is_clients ? nullptr : &calls, ServerOptions());
+    server = std::make_unique<RpcServer>(io, *fd, is_clients ? &calls : nullptr,
+                                         is_clients ? nullptr : &calls, ServerOptions());
   }
   ~State() {
     ::unlink((folder + "/door").c_str());
@@ -136,34 +144,44 @@ void RpcDoor::feed(std::string_view bytes) {
     state.io.waitScope.poll();
     const ssize_t size = ::read(*fd, answer.data(), answer.size());
     is_over = size == 0 || (size < 0 && errno != EAGAIN);
-    if (size < 0 && !is_over) state.io.provider->getTimer().afterDelay(20 * kj::MICROSECONDS).wait(state.io.waitScope);
+    if (size < 0 && !is_over)
+      state.io.provider->getTimer().afterDelay(20 * kj::MICROSECONDS).wait(state.io.waitScope);
   }
   ::close(*fd);
   state.io.waitScope.poll();
   state.calls.finish();
-  state.io.waitScope.poll();  // calls that outlived their connection end before the server that counts them may
+  state.io.waitScope
+      .poll();  // calls that outlived their connection end before the server that counts them may
 }
 
-std::string RpcDoor::record(const std::function<void(kj::AsyncIoContext& io, const std::string& address)>& talk) {
+std::string RpcDoor::record(
+    const std::function<void(kj::AsyncIoContext& io, const std::string& address)>& talk) {
   State& state = *state_;
   state.calls.begin();
   std::string said;
   const std::string path = state.folder + "/tap";
   const auto listen_fd = listen_unix(path, 0600);
   FUZZ_EXPECT(listen_fd.has_value(), "the tap cannot be opened");
-  auto receiver = state.io.lowLevelProvider->wrapListenSocketFd(*listen_fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
-  auto served = receiver->accept().then([&](kj::Own<kj::AsyncIoStream> client) {
-    return state.io.provider->getNetwork().parseAddress(("unix:" + state.folder + "/door").c_str()).then([](kj::Own<kj::NetworkAddress> address) {
-      auto connected = address->connect();
-      return connected.attach(kj::mv(address));
-    }).then([&, client = kj::mv(client)](kj::Own<kj::AsyncIoStream> door) mutable {
-      auto forth = kj::heap<Pump>(&said);
-      auto back = kj::heap<Pump>(nullptr);
-      kj::Promise<void> there = forth->run(*client, *door).attach(kj::mv(forth));
-      kj::Promise<void> here = back->run(*door, *client).attach(kj::mv(back));
-      return there.exclusiveJoin(kj::mv(here)).attach(kj::mv(client), kj::mv(door));
-    });
-  }).eagerlyEvaluate([](kj::Exception&&) {});
+  auto receiver = state.io.lowLevelProvider->wrapListenSocketFd(
+      *listen_fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
+  auto served =
+      receiver->accept()
+          .then([&](kj::Own<kj::AsyncIoStream> client) {
+            return state.io.provider->getNetwork()
+                .parseAddress(("unix:" + state.folder + "/door").c_str())
+                .then([](kj::Own<kj::NetworkAddress> address) {
+                  auto connected = address->connect();
+                  return connected.attach(kj::mv(address));
+                })
+                .then([&, client = kj::mv(client)](kj::Own<kj::AsyncIoStream> door) mutable {
+                  auto forth = kj::heap<Pump>(&said);
+                  auto back = kj::heap<Pump>(nullptr);
+                  kj::Promise<void> there = forth->run(*client, *door).attach(kj::mv(forth));
+                  kj::Promise<void> here = back->run(*door, *client).attach(kj::mv(back));
+                  return there.exclusiveJoin(kj::mv(here)).attach(kj::mv(client), kj::mv(door));
+                });
+          })
+          .eagerlyEvaluate([](kj::Exception&&) {});
   talk(state.io, "unix:" + path);
   return said;
 }

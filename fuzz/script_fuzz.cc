@@ -1,21 +1,26 @@
 // Batch scripts and the options in their heads: what anybody submits.
-#include "cli/submit_options.h"
-#include "codec/batch_script.h"
-#include "codec/time_zone.h"
+#include "cli/slurm/submit_options.h"
 #include "fuzz/fuzz.h"
+#include "slurm/batch_script.h"
+#include "text/time_zone.h"
 
 namespace muster::fuzz {
 
 std::vector<std::string> seeds() {
   std::vector<std::string> all = {
-      "#!/bin/bash\n#SBATCH -J name -N2 --ntasks-per-node=4\n#SBATCH --gres=gpu:h100:2 -t 1-2:03:04 # said so\n\nsrun hostname\n",
-      "#!/bin/sh\n#SBATCH --output=\"logs/%x-%j.out\" --array=1-10:2%3\n#PBS -N x\n#SBATCH -d afterok:1:2?after:3+5\n",
+      "#!/bin/bash\n#SBATCH -J name -N2 --ntasks-per-node=4\n#SBATCH --gres=gpu:h100:2 -t "
+      "1-2:03:04 # said so\n\nsrun hostname\n",
+      "#!/bin/sh\n#SBATCH --output=\"logs/%x-%j.out\" --array=1-10:2%3\n#PBS -N x\n#SBATCH -d "
+      "afterok:1:2?after:3+5\n",
       "#!/bin/bash\r\n#SBATCH --mem=4G\r\n",
       "#!/usr/bin/env python3\n#SBATCH -n 4\n#SBATCH hetjob\n#SBATCH -n 2\n",
-      "#!/bin/sh\n#SBATCH --export=ALL,A='b c',D=\\\"x --signal=B:USR1@60 --begin=now+1hour --deadline=2030-01-01 -m block:cyclic --hint=nomultithread\n",
+      "#!/bin/sh\n#SBATCH --export=ALL,A='b c',D=\\\"x --signal=B:USR1@60 --begin=now+1hour "
+      "--deadline=2030-01-01 -m block:cyclic --hint=nomultithread\n",
   };
   std::string every = "#!/bin/sh\n";
-  for (const cli::SubmitRow& row : cli::submit_rows()) every += std::string("#SBATCH --") + row.name + (row.takes == cli::Takes::kNothing ? "" : "=1") + "\n";
+  for (const cli::SubmitRow& row : cli::submit_rows())
+    every += std::string("#SBATCH --") + row.name +
+             (row.takes == cli::Takes::kNothing ? "" : "=1") + "\n";
   all.push_back(every);
   return all;
 }

@@ -14,14 +14,18 @@ using testing::kAlice;
 using testing::kBob;
 
 constexpr std::string_view kExperiment =
-    "{name: e, entrypoint: train, max_restarts: 2, hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}, "
-    "searcher: {name: async_halving, metric: loss, num_rungs: 2, max_trials: 4, divisor: 2, max_concurrent_trials: 2, time_metric: epochs, max_time: 8}}";
+    "{name: e, entrypoint: train, max_restarts: 2, hyperparameters: {lr: {type: double, minval: 0, "
+    "maxval: 1}}, "
+    "searcher: {name: async_halving, metric: loss, num_rungs: 2, max_trials: 4, divisor: 2, "
+    "max_concurrent_trials: 2, time_metric: epochs, max_time: 8}}";
 
 /// The rig counts its own commands from 1.
 constexpr std::uint64_t kGatewayTokens = 1ULL << 32;
 
 CallerNames names_of(UserId user) {
-  return user == kBob.user ? CallerNames{"bob", "users"} : user == kAlice.user ? CallerNames{"alice", "users"} : CallerNames{"root", "root"};
+  return user == kBob.user     ? CallerNames{"bob", "users"}
+         : user == kAlice.user ? CallerNames{"alice", "users"}
+                               : CallerNames{"root", "root"};
 }
 
 std::shared_ptr<JobSpec> job(JobKind kind, const std::string& name) {
@@ -32,7 +36,8 @@ std::shared_ptr<JobSpec> job(JobKind kind, const std::string& name) {
 
 SubmitJob submit_of(std::shared_ptr<JobSpec> spec) {
   SubmitJob submit;
-  if (spec->kind == JobKind::kBatch) submit.script = std::make_shared<const std::string>("#!/bin/sh\nsrun hostname\n");
+  if (spec->kind == JobKind::kBatch)
+    submit.script = std::make_shared<const std::string>("#!/bin/sh\nsrun hostname\n");
   submit.environment = std::make_shared<const std::string>(std::string("PATH=/bin\0A=1\0", 14));
   submit.spec = std::move(spec);
   return submit;
@@ -53,7 +58,8 @@ std::shared_ptr<StepSpec> step_spec() {
 
 }  // namespace
 
-SmallCluster::SmallCluster(kj::AsyncIoContext& io) : io_(io), rig_(2), gateway_(*this, io.provider->getTimer(), replica_) {
+SmallCluster::SmallCluster(kj::AsyncIoContext& io)
+    : io_(io), rig_(2), gateway_(*this, io.provider->getTimer(), replica_) {
   search_.load(rig_.core.state());
   rig_.connect_all();
   follow();
@@ -75,10 +81,12 @@ SmallCluster::SmallCluster(kj::AsyncIoContext& io) : io_(io), rig_(2), gateway_(
   settle();
 }
 
-// Not through the gateway: clusters are made in the middle of calls, where nothing may be waited for.
+// Not through the gateway: clusters are made in the middle of calls, where nothing may be waited
+// for.
 void SmallCluster::ask(const Identity& identity, Request request) {
   LastBlob last;
-  auto prepared = prepare(std::move(request), identity, names_of(identity.user), state().settings(), last);
+  auto prepared =
+      prepare(std::move(request), identity, names_of(identity.user), state().settings(), last);
   FUZZ_EXPECT(prepared.has_value(), "the cluster's own job is refused: " + prepared.error().text());
   const Reply reply = rig_.done(std::move(*prepared), identity);
   FUZZ_EXPECT(!reply.error, "the cluster's own job is refused: " + reply.error->text());
@@ -93,17 +101,21 @@ std::vector<Reply> SmallCluster::submit(const Identity& identity, std::vector<Re
   if (!promise.poll(io_.waitScope)) return {};
   auto replies = promise.wait(io_.waitScope);
   for (const Reply& reply : replies) {
-    FUZZ_EXPECT(!reply.error || reply.error->code != ErrorCode::kInternal, "refused as a fault of ours: " + reply.error->text());
+    FUZZ_EXPECT(!reply.error || reply.error->code != ErrorCode::kInternal,
+                "refused as a fault of ours: " + reply.error->text());
   }
   return replies;
 }
 
 Result<std::size_t> SmallCluster::query(const Identity& identity, const Query& query) {
   std::size_t pages = 0;
-  const auto error = gateway_.query(identity, query, [&](const std::string&) -> kj::Promise<void> {
-    ++pages;
-    return kj::READY_NOW;
-  }).wait(io_.waitScope);
+  const auto error = gateway_
+                         .query(identity, query,
+                                [&](const std::string&) -> kj::Promise<void> {
+                                  ++pages;
+                                  return kj::READY_NOW;
+                                })
+                         .wait(io_.waitScope);
   if (error) return fail(*error);
   return pages;
 }
@@ -144,7 +156,8 @@ void SmallCluster::settle() {
   for (int i = 0; i < 20; ++i) {
     const std::size_t before = rig_.published.size();
     follow();
-    for (const SearchDecision& decision : search_.decide(rig_.now)) rig_.done(decision, testing::kRoot);
+    for (const SearchDecision& decision : search_.decide(rig_.now))
+      rig_.done(decision, testing::kRoot);
     rig_.plan();
     rig_.confirm_launches();
     follow();
@@ -170,10 +183,16 @@ kj::Promise<Result<HistorySlice>> SmallCluster::history(UserId, HistoryListing l
   std::vector<std::string> pages = next_pages(listing, nullptr).value();
   return Result<HistorySlice>(HistorySlice{std::move(listing), std::move(pages)});
 }
-kj::Promise<Result<std::string>> SmallCluster::blob(BlobId) { return Result<std::string>(std::string("#!/bin/sh\n")); }
+kj::Promise<Result<std::string>> SmallCluster::blob(BlobId) {
+  return Result<std::string>(std::string("#!/bin/sh\n"));
+}
 kj::Promise<CallerNames> SmallCluster::names(UserId user, GroupId) { return names_of(user); }
-kj::Promise<Result<std::string>> SmallCluster::token(TokenOwner owner, TimePoint) { return Result<std::string>("token of " + owner.name); }
-kj::Promise<Result<ReportOutcome>> SmallCluster::store_report(MetricReport) { return Result<ReportOutcome>(ReportOutcome::kStored); }
+kj::Promise<Result<std::string>> SmallCluster::token(TokenOwner owner, TimePoint) {
+  return Result<std::string>("token of " + owner.name);
+}
+kj::Promise<Result<ReportOutcome>> SmallCluster::store_report(MetricReport) {
+  return Result<ReportOutcome>(ReportOutcome::kStored);
+}
 kj::Promise<void> SmallCluster::measure(std::function<void(MetricStore&)>) { return kj::READY_NOW; }
 kj::Promise<Result<LogPage>> SmallCluster::read_logs(LogQuery, Duration) {
   LogPage page;
@@ -197,33 +216,69 @@ Request likely_request(Rng& rng) {
   switch (rng.below(14)) {
     case 0:
     case 1:
-    case 2: request = submit_of(job(rng.chance(0.8) ? JobKind::kBatch : JobKind::kInteractive, "j")); break;
-    case 3: request = experiment_of(rng.chance(0.7) ? std::string(kExperiment) : "{name: s, entrypoint: t, searcher: {name: single, metric: loss}}"); break;
-    case 4: request = testing::cancel_of(JobId(static_cast<std::uint32_t>(1 + rng.below(6)))); break;
-    case 5: request = testing::control_of(static_cast<JobVerb>(rng.below(8)), testing::selector_of(JobId(static_cast<std::uint32_t>(1 + rng.below(6))))); break;
+    case 2:
+      request = submit_of(job(rng.chance(0.8) ? JobKind::kBatch : JobKind::kInteractive, "j"));
+      break;
+    case 3:
+      request = experiment_of(
+          rng.chance(0.7) ? std::string(kExperiment)
+                          : "{name: s, entrypoint: t, searcher: {name: single, metric: loss}}");
+      break;
+    case 4:
+      request = testing::cancel_of(JobId(static_cast<std::uint32_t>(1 + rng.below(6))));
+      break;
+    case 5:
+      request = testing::control_of(
+          static_cast<JobVerb>(rng.below(8)),
+          testing::selector_of(JobId(static_cast<std::uint32_t>(1 + rng.below(6)))));
+      break;
     case 6: {
-      UpdateObject update{static_cast<UpdateKind>(rng.below(4)), rng.chance(0.5) ? std::to_string(1 + rng.below(6)) : word(rng), {}};
-      for (std::uint64_t i = 1 + rng.below(3); i > 0; --i) update.values.emplace_back(word(rng), word(rng));
+      UpdateObject update{static_cast<UpdateKind>(rng.below(4)),
+                          rng.chance(0.5) ? std::to_string(1 + rng.below(6)) : word(rng),
+                          {}};
+      for (std::uint64_t i = 1 + rng.below(3); i > 0; --i)
+        update.values.emplace_back(word(rng), word(rng));
       request = update;
       break;
     }
-    case 7: request = CreateStep{JobId(static_cast<std::uint32_t>(1 + rng.below(6))), step_spec(), nullptr}; break;
-    case 8: request = CancelStep{StepId{JobId(static_cast<std::uint32_t>(1 + rng.below(6))), 0, rng.chance(0.5) ? kBatchStep : 0}, 9, {}}; break;
-    case 9: request = ControlExperiments{static_cast<ExperimentVerb>(rng.below(7)), {ExperimentId(static_cast<std::uint32_t>(1 + rng.below(3)))}}; break;
+    case 7:
+      request =
+          CreateStep{JobId(static_cast<std::uint32_t>(1 + rng.below(6))), step_spec(), nullptr};
+      break;
+    case 8:
+      request = CancelStep{StepId{JobId(static_cast<std::uint32_t>(1 + rng.below(6))), 0,
+                                  rng.chance(0.5) ? kBatchStep : 0},
+                           9,
+                           {}};
+      break;
+    case 9:
+      request = ControlExperiments{static_cast<ExperimentVerb>(rng.below(7)),
+                                   {ExperimentId(static_cast<std::uint32_t>(1 + rng.below(3)))}};
+      break;
     case 10: {
-      ReportTrial report{TrialId(static_cast<std::uint32_t>(1 + rng.below(4))), static_cast<std::uint32_t>(1 + rng.below(2)), rng.below(20), {}};
-      report.metrics = {{"loss", static_cast<double>(rng.below(10))}, {"epochs", static_cast<double>(rng.below(10))}};
+      ReportTrial report{TrialId(static_cast<std::uint32_t>(1 + rng.below(4))),
+                         static_cast<std::uint32_t>(1 + rng.below(2)),
+                         rng.below(20),
+                         {}};
+      report.metrics = {{"loss", static_cast<double>(rng.below(10))},
+                        {"epochs", static_cast<double>(rng.below(10))}};
       request = report;
       break;
     }
-    case 11: request = ReleaseAllocation{JobId(static_cast<std::uint32_t>(1 + rng.below(6))), 0, {}}; break;
-    case 12: request = ContinueExperiment{ExperimentId(static_cast<std::uint32_t>(1 + rng.below(2))), rng.chance(0.5) ? "" : "{searcher: {max_trials: 6}}"}; break;
+    case 11:
+      request = ReleaseAllocation{JobId(static_cast<std::uint32_t>(1 + rng.below(6))), 0, {}};
+      break;
+    case 12:
+      request = ContinueExperiment{ExperimentId(static_cast<std::uint32_t>(1 + rng.below(2))),
+                                   rng.chance(0.5) ? "" : "{searcher: {max_trials: 6}}"};
+      break;
     default: return draw_any<Request>(rng);
   }
   // Near to right: some words and numbers of it are others.
-  if (auto* submit = std::get_if<SubmitJob>(&request); submit != nullptr && rng.chance(0.8)) {
+  if (auto* submit = get_if<SubmitJob>(&request); submit != nullptr && rng.chance(0.8)) {
     auto spec = std::make_shared<JobSpec>(*submit->spec);
-    for (std::uint64_t i = rng.below(5); i > 0; --i) spec->text.set(static_cast<JobText>(rng.below(decltype(spec->text)::kSize)), word(rng));
+    for (std::uint64_t i = rng.below(5); i > 0; --i)
+      spec->text.set(static_cast<JobText>(rng.below(decltype(spec->text)::kSize)), word(rng));
     if (rng.chance(0.3)) spec->task_count = static_cast<std::uint32_t>(rng.below(10));
     if (rng.chance(0.3)) spec->min_nodes = static_cast<std::uint32_t>(rng.below(4));
     if (rng.chance(0.3)) spec->max_nodes = static_cast<std::uint32_t>(rng.below(4));
@@ -238,7 +293,7 @@ Request likely_request(Rng& rng) {
     if (rng.chance(0.3)) make_extreme(*spec, rng, 0.05);
     submit->spec = std::move(spec);
   }
-  if (auto* create = std::get_if<CreateStep>(&request); create != nullptr && rng.chance(0.5)) {
+  if (auto* create = get_if<CreateStep>(&request); create != nullptr && rng.chance(0.5)) {
     auto spec = std::make_shared<StepSpec>(*create->spec);
     make_extreme(*spec, rng, 0.1);
     create->spec = std::move(spec);
@@ -247,12 +302,18 @@ Request likely_request(Rng& rng) {
 }
 
 std::optional<Request> through_the_wire(const Request& request) {
-  const bool is_for_http = std::visit([](const auto& body) { return records::kIsAskedOverHttpAlone<std::remove_cvref_t<decltype(body)>>; }, request);
+  const bool is_for_http = visit(
+      [](const auto& body) {
+        return records::kIsAskedOverHttpAlone<std::remove_cvref_t<decltype(body)>>;
+      },
+      request);
   if (is_for_http) return std::nullopt;
   capnp::MallocMessageBuilder message;
   records::write(message.initRoot<schema::Request>(), request);
   std::optional<Request> back;
-  const Status status = records::with_message<schema::Request>(records::message_bytes(message), [&](schema::Request::Reader root) { records::read(root, back.emplace()); });
+  const Status status = records::with_message<schema::Request>(
+      records::message_bytes(message),
+      [&](schema::Request::Reader root) { records::read(root, back.emplace()); });
   return status.has_value() ? back : std::nullopt;
 }
 

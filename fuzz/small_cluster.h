@@ -1,4 +1,5 @@
-// A controller without threads, disk or network, with something of everything in it: what requests and messages of a fuzz run meet.
+// A controller without threads, disk or network, with something of everything in it: what requests
+// and messages of a fuzz run meet.
 #pragma once
 
 #include <kj/async-io.h>
@@ -13,8 +14,10 @@
 
 namespace muster::fuzz {
 
-/// Jobs 1 (runs on n0), 2 (waits), 3 (an array, held) and 4 (an allocation that runs) of alice's, 5 of bob's; experiment 1 of alice's, whose trials 1 and 2 have a run
-/// each. Nodes n0 and n1 with four CPUs and two GPUs each are connected. Everything is durable at once, except that nothing is ever stored of metrics and logs.
+/// Jobs 1 (runs on n0), 2 (waits), 3 (an array, held) and 4 (an allocation that runs) of alice's, 5
+/// of bob's; experiment 1 of alice's, whose trials 1 and 2 have a run each. Nodes n0 and n1 with
+/// four CPUs and two GPUs each are connected. Everything is durable at once, except that nothing is
+/// ever stored of metrics and logs.
 class SmallCluster final : private GatewayPort {
  public:
   /// Lifetime: the event loop outlives it.
@@ -23,8 +26,9 @@ class SmallCluster final : private GatewayPort {
 
   /// What clients ask. Its promises are fulfilled on the event loop.
   Gateway& gateway() { return gateway_; }
-  /// One reply for each request, in order; none at all where they wait for something that does not happen by itself: they are given up then. Ends the program when one is refused
-  /// as a fault of ours.
+  /// One reply for each request, in order; none at all where they wait for something that does not
+  /// happen by itself: they are given up then. Ends the program when one is refused as a fault of
+  /// ours.
   std::vector<Reply> submit(const Identity& identity, std::vector<Request> requests);
   /// Errors: as the gateway's. The pages are only counted.
   Result<std::size_t> query(const Identity& identity, const Query& query);
@@ -35,7 +39,8 @@ class SmallCluster final : private GatewayPort {
   /// Lets the search decide and the planner plan, a bounded number of times.
   void settle();
   void pass(Duration span);
-  /// What a new start would read back from the journal is this very state. Ends the program otherwise.
+  /// What a new start would read back from the journal is this very state. Ends the program
+  /// otherwise.
   void expect_replay();
   const ClusterState& state() const { return rig_.core.state(); }
   std::size_t batches() const { return rig_.journal.size(); }
@@ -44,7 +49,9 @@ class SmallCluster final : private GatewayPort {
  private:
   void command(Command command) override;
   void forecast(Command command) override;
-  kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId> jobs) override { return rig_.planner.explain(jobs); }
+  kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId> jobs) override {
+    return rig_.planner.explain(jobs);
+  }
   kj::Promise<Result<HistorySlice>> history(UserId user, HistoryListing listing) override;
   kj::Promise<Result<std::string>> blob(BlobId id) override;
   kj::Promise<CallerNames> names(UserId user, GroupId group) override;
@@ -63,13 +70,15 @@ class SmallCluster final : private GatewayPort {
   SearchRole search_;
   QueryReplica replica_{"host", "test"};
   Gateway gateway_;
-  std::size_t seen_ = 0;               ///< of what was published
+  std::size_t seen_ = 0;                ///< of what was published
   std::set<std::uint64_t> unanswered_;  ///< commands
 };
 
-/// A request that is right, of a kind that the wire knows; or one with a few words and numbers of it changed.
+/// A request that is right, of a kind that the wire knows; or one with a few words and numbers of
+/// it changed.
 Request likely_request(Rng& rng);
-/// What of a request arrives at the controller, when a client has sent it: only what the wire has a field for. Nullopt: it has none for it.
+/// What of a request arrives at the controller, when a client has sent it: only what the wire has a
+/// field for. Nullopt: it has none for it.
 std::optional<Request> through_the_wire(const Request& request);
 
 }  // namespace muster::fuzz

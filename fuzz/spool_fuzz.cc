@@ -13,20 +13,26 @@
 namespace muster::fuzz {
 namespace {
 
-std::string record(const FromAgent& message) { return records::log_record(records::encode_message(message)); }
-std::string record(const ToAgent& message) { return records::log_record(records::encode_message(message)); }
+std::string record(const FromAgent& message) {
+  return records::log_record(records::encode_message(message));
+}
+std::string record(const ToAgent& message) {
+  return records::log_record(records::encode_message(message));
+}
 
 class Folder {
  public:
   Folder() {
-    std::string name = std::filesystem::exists("/dev/shm") ? "/dev/shm/muster-spool-fuzz.XXXXXX" : "/tmp/muster-spool-fuzz.XXXXXX";
+    std::string name = std::filesystem::exists("/dev/shm") ? "/dev/shm/muster-spool-fuzz.XXXXXX"
+                                                           : "/tmp/muster-spool-fuzz.XXXXXX";
     FUZZ_EXPECT(::mkdtemp(name.data()) != nullptr, "no folder can be made");
     path_ = name;
   }
   ~Folder() { std::filesystem::remove_all(path_); }
   const std::string& path() const { return path_; }
   void clear() const {
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) std::filesystem::remove(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      std::filesystem::remove(entry.path());
   }
 
  private:
@@ -38,7 +44,8 @@ class Folder {
 void read_spool(std::string_view log) {
   static const Folder folder;
   folder.clear();
-  std::ofstream(folder.path() + "/steps.1.log", std::ios::binary).write(log.data(), static_cast<std::streamsize>(log.size()));
+  std::ofstream(folder.path() + "/steps.1.log", std::ios::binary)
+      .write(log.data(), static_cast<std::streamsize>(log.size()));
   std::vector<Spool::Known> known;
   auto spool = Spool::open(folder.path(), known);
   if (!spool.has_value()) return;
@@ -68,8 +75,10 @@ std::vector<std::string> seeds() {
   whom.cluster_id = "cluster";
   whom.epoch = Epoch(3);
   whom.job_floor = JobId(9);
-  const std::string all = record(FromAgent(whom)) + record(ToAgent(launch)) + record(FromAgent(done)) + record(ToAgent(AcknowledgeStep{launch.id}));
-  return {all, record(ToAgent(launch)) + record(FromAgent(done)), record(FromAgent(whom)), all.substr(0, all.size() - 7)};
+  const std::string all = record(FromAgent(whom)) + record(ToAgent(launch)) +
+                          record(FromAgent(done)) + record(ToAgent(AcknowledgeStep{launch.id}));
+  return {all, record(ToAgent(launch)) + record(FromAgent(done)), record(FromAgent(whom)),
+          all.substr(0, all.size() - 7)};
 }
 
 }  // namespace muster::fuzz

@@ -1,8 +1,10 @@
-// Drives a fuzz target without libFuzzer: every seed as it is, then `-runs` inputs made from them by random edits. Understands
-// the options of libFuzzer's that the short runs use, so that either program is started the same way.
+// Drives a fuzz target without libFuzzer: every seed as it is, then `-runs` inputs made from them
+// by random edits. Understands the options of libFuzzer's that the short runs use, so that either
+// program is started the same way.
 //   fuzz_NAME [-runs=N] [-seed=S] [-max_len=BYTES] [-max_total_time=SECONDS] [FILE|FOLDER...]
 //   fuzz_NAME -write_seeds=FOLDER
-// An input that ends the program is left as ./crash-SEED-NUMBER; given as FILE it is run again, alone.
+// An input that ends the program is left as ./crash-SEED-NUMBER; given as FILE it is run again,
+// alone.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -58,13 +60,32 @@ void run(const std::string& input) {
 
 /// One random edit. `others`: what may be spliced in.
 void edit(std::string& input, const std::vector<std::string>& others, Rng& rng) {
-  static constexpr std::uint64_t kSpecial[] = {0, 1, 2, 3, 7, 8, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff, 0x7fffffffffffffff, 0xffffffffffffffff};
+  static constexpr std::uint64_t kSpecial[] = {0,
+                                               1,
+                                               2,
+                                               3,
+                                               7,
+                                               8,
+                                               0x7f,
+                                               0x80,
+                                               0xff,
+                                               0x100,
+                                               0x7fff,
+                                               0xffff,
+                                               0x10000,
+                                               0x7fffffff,
+                                               0x80000000,
+                                               0xffffffff,
+                                               0x7fffffffffffffff,
+                                               0xffffffffffffffff};
   const auto place = [&] { return static_cast<std::size_t>(rng.below(input.size() + 1)); };
   const std::size_t at = place();
-  const std::size_t length = std::min<std::size_t>(input.size() - at, rng.chance(0.5) ? 1 : 1 + rng.below(32));
+  const std::size_t length =
+      std::min<std::size_t>(input.size() - at, rng.chance(0.5) ? 1 : 1 + rng.below(32));
   switch (rng.below(9)) {
     case 0:
-      if (at < input.size()) input[at] = static_cast<char>(input[at] ^ static_cast<char>(1U << rng.below(8)));
+      if (at < input.size())
+        input[at] = static_cast<char>(input[at] ^ static_cast<char>(1U << rng.below(8)));
       break;
     case 1:
       if (at < input.size()) input[at] = static_cast<char>(rng.below(256));
@@ -103,7 +124,8 @@ std::vector<std::string> read_inputs(const std::vector<std::string>& paths, bool
     }
     is_all_files = false;
     std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(path)) files.push_back(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator(path))
+      files.push_back(entry.path());
     std::sort(files.begin(), files.end());
     for (const auto& file : files) add(file);
   }
@@ -114,7 +136,8 @@ int write_all_seeds(const std::string& folder) {
   std::filesystem::create_directories(folder);
   std::size_t number = 0;
   for (const std::string& seed : seeds()) {
-    std::ofstream file(folder + "/seed-" + std::to_string(++number), std::ios::binary | std::ios::trunc);
+    std::ofstream file(folder + "/seed-" + std::to_string(++number),
+                       std::ios::binary | std::ios::trunc);
     file.write(seed.data(), static_cast<std::streamsize>(seed.size()));
     if (!file.good()) {
       std::fprintf(stderr, "cannot write into %s\n", folder.c_str());
@@ -141,11 +164,16 @@ bool parse(int count, char** words, Options& options) {
     char* end = nullptr;
     const std::uint64_t number = std::strtoull(value.c_str(), &end, 10);
     if (value.empty() || *end != '\0') return false;
-    if (name == "-runs") options.runs = number;
-    else if (name == "-seed") options.seed = number;
-    else if (name == "-max_len") options.length_max = number;
-    else if (name == "-max_total_time") options.seconds_max = number;
-    else return false;
+    if (name == "-runs")
+      options.runs = number;
+    else if (name == "-seed")
+      options.seed = number;
+    else if (name == "-max_len")
+      options.length_max = number;
+    else if (name == "-max_total_time")
+      options.seconds_max = number;
+    else
+      return false;
   }
   return true;
 }
@@ -156,8 +184,10 @@ int drive(const Options& options) {
   if (!is_all_files) {
     for (std::string& seed : seeds()) begin.push_back(std::move(seed));
   }
-  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(signal, keep_input);
-  std::snprintf(crash_path, sizeof crash_path, "crash-%llu-0", static_cast<unsigned long long>(options.seed));
+  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL})
+    std::signal(signal, keep_input);
+  std::snprintf(crash_path, sizeof crash_path, "crash-%llu-0",
+                static_cast<unsigned long long>(options.seed));
   for (const std::string& input : begin) run(input);
   const std::uint64_t runs = is_all_files ? 0 : options.runs;
   const auto start = std::chrono::steady_clock::now();
@@ -167,13 +197,17 @@ int drive(const Options& options) {
     const auto spent = std::chrono::steady_clock::now() - start;
     if (options.seconds_max != 0 && spent >= std::chrono::seconds(options.seconds_max)) break;
     std::string input = begin.empty() ? std::string() : begin[rng.below(begin.size())];
-    for (std::uint64_t edits = 1 + rng.below(8); edits > 0 && !begin.empty(); --edits) edit(input, begin, rng);
+    for (std::uint64_t edits = 1 + rng.below(8); edits > 0 && !begin.empty(); --edits)
+      edit(input, begin, rng);
     if (input.size() > options.length_max) input.resize(options.length_max);
-    std::snprintf(crash_path, sizeof crash_path, "crash-%llu-%llu", static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(done + 1));
+    std::snprintf(crash_path, sizeof crash_path, "crash-%llu-%llu",
+                  static_cast<unsigned long long>(options.seed),
+                  static_cast<unsigned long long>(done + 1));
     run(input);
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  std::printf("%zu seeds and %llu mutations of them (seed %llu) in %.1f s: none was a fault\n", begin.size(), static_cast<unsigned long long>(done),
+  std::printf("%zu seeds and %llu mutations of them (seed %llu) in %.1f s: none was a fault\n",
+              begin.size(), static_cast<unsigned long long>(done),
               static_cast<unsigned long long>(options.seed), seconds.count());
   return 0;
 }
@@ -184,7 +218,10 @@ int drive(const Options& options) {
 int main(int count, char** words) {
   muster::fuzz::Options options;
   if (!muster::fuzz::parse(count, words, options)) {
-    std::fprintf(stderr, "usage: %s [-runs=N] [-seed=S] [-max_len=BYTES] [-max_total_time=SECONDS] [FILE|FOLDER...]\n       %s -write_seeds=FOLDER\n", words[0], words[0]);
+    std::fprintf(stderr,
+                 "usage: %s [-runs=N] [-seed=S] [-max_len=BYTES] [-max_total_time=SECONDS] "
+                 "[FILE|FOLDER...]\n       %s -write_seeds=FOLDER\n",
+                 words[0], words[0]);
     return 2;
   }
   if (!options.write_seeds.empty()) return muster::fuzz::write_all_seeds(options.write_seeds);

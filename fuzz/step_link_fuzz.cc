@@ -1,17 +1,17 @@
-// The stream between agent and supervisors, and the one between supervisors and srun: whatever is at the other end, each side only ever sees whole messages of its
-// own, or the end of the stream. The first byte says which stream.
+// The stream between agent and supervisors, and the one between supervisors and srun: whatever is
+// at the other end, each side only ever sees whole messages of its own, or the end of the stream.
+// The first byte says which stream.
 #include <kj/async-io.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-#include "cli/step_server.h"
+#include "cli/slurm/step_server.h"
 #include "fuzz/fuzz.h"
 #include "records/page_codec.h"
 #include "stepd/io/srun_link.h"
 #include "wire/message_link.h"
 #include "wire/socket.h"
 #include "wire/step_io.h"
-
-#include <sys/socket.h>
-#include <unistd.h>
 
 namespace muster::fuzz {
 namespace {
@@ -34,8 +34,13 @@ void feed(std::string_view bytes, Serve&& serve) {
   auto& mine = *pipe.ends[0];
   auto served = serve(kj::mv(pipe.ends[1])).eagerlyEvaluate(nullptr);
   auto drained = mine.readAllBytes().ignoreResult().eagerlyEvaluate([](kj::Exception&&) {});
-  auto written = mine.write(bytes.data(), bytes.size()).then([&mine] { mine.shutdownWrite(); }, [](kj::Exception&&) {}).eagerlyEvaluate(nullptr);
-  auto limit = io().provider->getTimer().afterDelay(20 * kj::SECONDS).then([] { found(__FILE__, __LINE__, "the other end never lets go"); }).eagerlyEvaluate(nullptr);
+  auto written = mine.write(bytes.data(), bytes.size())
+                     .then([&mine] { mine.shutdownWrite(); }, [](kj::Exception&&) {})
+                     .eagerlyEvaluate(nullptr);
+  auto limit = io().provider->getTimer()
+                   .afterDelay(20 * kj::SECONDS)
+                   .then([] { found(__FILE__, __LINE__, "the other end never lets go"); })
+                   .eagerlyEvaluate(nullptr);
   served.wait(io().waitScope);
 }
 
@@ -43,11 +48,13 @@ void agent_link(std::string_view bytes) {
   feed(bytes, [](kj::Own<kj::AsyncIoStream> stream) {
     auto link = kj::heap<MessageLink>(kj::mv(stream));
     auto& raw = *link;
-    return raw.run([&raw](std::string message) {
-      (void)records::decode_to_agent(message);
-      const auto said = records::decode_from_agent(message);
-      if (said.has_value()) raw.send(records::encode_message(*said));
-    }).attach(kj::mv(link));
+    return raw
+        .run([&raw](std::string message) {
+          (void)records::decode_to_agent(message);
+          const auto said = records::decode_from_agent(message);
+          if (said.has_value()) raw.send(records::encode_message(*said));
+        })
+        .attach(kj::mv(link));
   });
 }
 
@@ -55,7 +62,11 @@ void srun_link(std::string_view bytes) {
   feed(bytes, [](kj::Own<kj::AsyncIoStream> stream) {
     auto link = kj::heap<SrunLink>(kj::mv(stream));
     auto& raw = *link;
-    return raw.run([&raw](Frame frame) { raw.send(FrameKind::kInputTaken, static_cast<std::uint32_t>(frame.payload.size()), ""); }).attach(kj::mv(link));
+    return raw
+        .run([&raw](Frame frame) {
+          raw.send(FrameKind::kInputTaken, static_cast<std::uint32_t>(frame.payload.size()), "");
+        })
+        .attach(kj::mv(link));
   });
 }
 
@@ -100,15 +111,20 @@ std::vector<std::string> seeds() {
   launch.id = step;
   launch.job = std::make_shared<const JobSpec>();
   launch.step = std::make_shared<const StepSpec>();
-  const std::string link = framed(records::encode_message(FromAgent(StepRunning{step}))) + framed(records::encode_message(FromAgent(done))) +
-                           framed(records::encode_message(ToAgent(launch))) + framed(records::encode_message(ToAgent(TerminateJob{JobId(1), 0, "DUE TO TIME LIMIT", Duration::seconds(30)})));
+  const std::string link = framed(records::encode_message(FromAgent(StepRunning{step}))) +
+                           framed(records::encode_message(FromAgent(done))) +
+                           framed(records::encode_message(ToAgent(launch))) +
+                           framed(records::encode_message(ToAgent(TerminateJob{
+                               JobId(1), 0, "DUE TO TIME LIMIT", Duration::seconds(30)})));
   std::string frames;
-  for (unsigned kind = 1; kind <= 12; ++kind) append_frame(frames, static_cast<FrameKind>(kind), kind, std::string(kind, 'x'));
+  for (unsigned kind = 1; kind <= 12; ++kind)
+    append_frame(frames, static_cast<FrameKind>(kind), kind, std::string(kind, 'x'));
   std::string hello;
   append_frame(hello, FrameKind::kHello, 0, std::string(64, '0') + " 0");
   std::string with_key;
   append_frame(with_key, FrameKind::kHello, 0, kKeyMark + " 0");
-  return {std::string(1, 0) + link, std::string(1, 1) + frames, std::string(1, 2) + hello + frames, std::string(1, 2) + with_key + frames};
+  return {std::string(1, 0) + link, std::string(1, 1) + frames, std::string(1, 2) + hello + frames,
+          std::string(1, 2) + with_key + frames};
 }
 
 void read_stream(std::string_view input) {

@@ -1,32 +1,33 @@
-// Every small text that a client, a script or a page of the web may hold. The first byte says which.
+// Every small text that a client, a script or a page of the web may hold. The first byte says
+// which.
 #include <array>
 
-#include "codec/array_text.h"
-#include "codec/base64.h"
-#include "codec/binding_text.h"
-#include "codec/column_format.h"
-#include "codec/config_override.h"
-#include "codec/dependency_text.h"
-#include "codec/determined_text.h"
-#include "codec/duration_text.h"
-#include "codec/environment_text.h"
-#include "codec/feature_text.h"
-#include "codec/file_pattern.h"
-#include "codec/gres_text.h"
-#include "codec/hostlist.h"
-#include "codec/json_reader.h"
-#include "codec/json_text.h"
-#include "codec/memory_text.h"
-#include "codec/output_metrics.h"
-#include "codec/printable_text.h"
-#include "codec/rank_layout.h"
-#include "codec/service_text.h"
-#include "codec/signal_text.h"
-#include "codec/spool_path.h"
-#include "codec/time_text.h"
-#include "codec/token_text.h"
-#include "codec/words.h"
 #include "fuzz/fuzz.h"
+#include "slurm/array_text.h"
+#include "slurm/binding_text.h"
+#include "slurm/column_format.h"
+#include "slurm/dependency_text.h"
+#include "slurm/duration_text.h"
+#include "slurm/environment_text.h"
+#include "slurm/feature_text.h"
+#include "slurm/file_pattern.h"
+#include "slurm/gres_text.h"
+#include "slurm/hostlist.h"
+#include "slurm/memory_text.h"
+#include "slurm/rank_layout.h"
+#include "slurm/signal_text.h"
+#include "slurm/spool_path.h"
+#include "slurm/time_text.h"
+#include "text/base64.h"
+#include "text/json_reader.h"
+#include "text/json_text.h"
+#include "text/printable_text.h"
+#include "text/token_text.h"
+#include "text/words.h"
+#include "trials/config_override.h"
+#include "trials/determined_text.h"
+#include "trials/output_metrics.h"
+#include "trials/service_text.h"
 
 namespace muster::fuzz {
 namespace {
@@ -70,7 +71,8 @@ void duration(std::string_view text) {
 void time(std::string_view text) {
   const FixedZone zone;
   for (const TimeDirection direction : {TimeDirection::kFuture, TimeDirection::kPast}) {
-    const auto value = parse_time(text, TimeContext{TimePoint::from_seconds(1'700'000'000), zone, direction});
+    const auto value =
+        parse_time(text, TimeContext{TimePoint::from_seconds(1'700'000'000), zone, direction});
     if (value.has_value()) (void)iso_time_text(*value, zone);
   }
 }
@@ -92,7 +94,8 @@ void json(std::string_view text) {
   if (!value.has_value()) return;
   const std::string written = json_text(*value);
   const auto again = parse_json(written);
-  FUZZ_EXPECT(again.has_value() && json_text(*again) == written, "a JSON value that is not read back");
+  FUZZ_EXPECT(again.has_value() && json_text(*again) == written,
+              "a JSON value that is not read back");
 }
 void base64(std::string_view text) {
   const auto value = parse_base64(text);
@@ -113,7 +116,9 @@ void printed(std::string_view text) {
   (void)printable(text);
 }
 void override(std::string_view text) {
-  Json config = parse_json(R"({"searcher": {"name": "single", "max_time": 3}, "list": [1, {"a": 2}]})").value();
+  Json config =
+      parse_json(R"({"searcher": {"name": "single", "max_time": 3}, "list": [1, {"a": 2}]})")
+          .value();
   (void)apply_override(config, text);
 }
 
@@ -133,15 +138,42 @@ const std::vector<Reader>& readers() {
       {override, {"searcher.max_time=7", "list.0=x", "a.b.c={d: 1}"}},
       {[](std::string_view text) { (void)parse_memory(text); }, {"4G", "1024", "1T"}},
       {[](std::string_view text) { (void)parse_features(text); }, {"a&b", "[a|b]*2", "(x&y)|z"}},
-      {[](std::string_view text) { (void)parse_signal_option(text); (void)parse_signal(text); }, {"B:USR1@60", "R:15", "SIGTERM"}},
-      {[](std::string_view text) { (void)parse_distribution(text); }, {"block:cyclic:fcyclic,Pack", "plane=4", "arbitrary"}},
-      {[](std::string_view text) { (void)parse_cpu_bind(text); (void)parse_gpu_bind(text); }, {"verbose,map_cpu:0,2,4", "mask_cpu:0x3,0xc", "rank_ldom", "single:2", "map_gpu:0,1"}},
-      {[](std::string_view text) { (void)apply_export(text, {"A=1", "B=2"}); (void)parse_environment(text); }, {"ALL,A=3,C", "NONE", std::string_view("A=1\0B=2", 7)}},
-      {[](std::string_view text) { (void)parse_token(text, kKey, TimePoint::from_seconds(1)); (void)expiry_in(text); }, {"v1.a.b", "muster-1-2-3"}},
-      {[](std::string_view text) { (void)parse_service_name("c", text); (void)parse_proxy_target(text); (void)parse_task_name(text); (void)parse_service_ticket(text, kKey, TimePoint::from_seconds(1)); },
-       {"/proxy/1.b8f635ed-7cca-46ec-86ec-000000000001/a?b=c", "1.b8f635ed-7cca-46ec-86ec-000000000001"}},
+      {[](std::string_view text) {
+         (void)parse_signal_option(text);
+         (void)parse_signal(text);
+       },
+       {"B:USR1@60", "R:15", "SIGTERM"}},
+      {[](std::string_view text) { (void)parse_distribution(text); },
+       {"block:cyclic:fcyclic,Pack", "plane=4", "arbitrary"}},
+      {[](std::string_view text) {
+         (void)parse_cpu_bind(text);
+         (void)parse_gpu_bind(text);
+       },
+       {"verbose,map_cpu:0,2,4", "mask_cpu:0x3,0xc", "rank_ldom", "single:2", "map_gpu:0,1"}},
+      {[](std::string_view text) {
+         (void)apply_export(text, {"A=1", "B=2"});
+         (void)parse_environment(text);
+       },
+       {"ALL,A=3,C", "NONE", std::string_view("A=1\0B=2", 7)}},
+      {[](std::string_view text) {
+         (void)parse_token(text, kKey, TimePoint::from_seconds(1));
+         (void)expiry_in(text);
+       },
+       {"v1.a.b", "muster-1-2-3"}},
+      {[](std::string_view text) {
+         (void)parse_service_name("c", text);
+         (void)parse_proxy_target(text);
+         (void)parse_task_name(text);
+         (void)parse_service_ticket(text, kKey, TimePoint::from_seconds(1));
+       },
+       {"/proxy/1.b8f635ed-7cca-46ec-86ec-000000000001/a?b=c",
+        "1.b8f635ed-7cca-46ec-86ec-000000000001"}},
       {[](std::string_view text) { (void)parse_output_file(text); }, {"trial.1.run.2.rank.3.out"}},
-      {[](std::string_view text) { (void)parse_whole(text); (void)parse_whole32(text); }, {"18446744073709551615", "0"}},
+      {[](std::string_view text) {
+         (void)parse_whole(text);
+         (void)parse_whole32(text);
+       },
+       {"18446744073709551615", "0"}},
   };
   return kReaders;
 }
@@ -151,7 +183,8 @@ const std::vector<Reader>& readers() {
 std::vector<std::string> seeds() {
   std::vector<std::string> all;
   for (std::size_t i = 0; i < readers().size(); ++i) {
-    for (const std::string_view example : readers()[i].examples) all.push_back(static_cast<char>(i) + std::string(example));
+    for (const std::string_view example : readers()[i].examples)
+      all.push_back(static_cast<char>(i) + std::string(example));
   }
   return all;
 }

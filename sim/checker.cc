@@ -392,8 +392,8 @@ struct Checker::Follow {
     const Known& job = checker.known(e.step.job);
     const bool has_reason = is_finished(job.state) || job.attempt != e.step.attempt ||
                             checker.asked_to_kill_.contains(e.step) || worst != ExitStatus();
-    const bool was_never_there = has_reason && e.exit.signal() == 9 &&
-                                 parts < checker.layouts_.at(e.step)->nodes.size();
+    const bool was_never_there =
+        has_reason && e.exit.signal() == 9 && parts < checker.layouts_.at(e.step)->nodes.size();
     CHECK(e.exit == worst || was_never_there, "step {} ended with {} and is told as {}",
           text_of(e.step), worst.raw, e.exit.raw);
     CHECK(ended > 0 || was_never_there, "step {} ended and never ran", text_of(e.step));
@@ -405,10 +405,10 @@ void Checker::follow(const Event& event) {
   time_ = event.time;
   if (options_.is_traced) {
     Tracer tracer;
-    std::visit(tracer, event.body);
+    visit(tracer, event.body);
     trace(tracer.text);
   }
-  std::visit(Follow{*this, event.time}, event.body);
+  visit(Follow{*this, event.time}, event.body);
 }
 
 void Checker::published(const EventBatch& batch) {

@@ -27,10 +27,10 @@ struct Knowledge {
     JobState state = JobState::kPending;
     bool is_completing = false;
     bool is_evicted = false;
-    bool has_completed = false;   ///< once: a dependency that was fulfilled stays so
+    bool has_completed = false;  ///< once: a dependency that was fulfilled stays so
     std::uint32_t attempt = 0;
-    TimePoint start;        ///< by the cluster's time
-    TimePoint true_start;   ///< when it was known to be
+    TimePoint start;             ///< by the cluster's time
+    TimePoint true_start;        ///< when it was known to be
     JobId array;                 ///< itself, or the one that it was split from
     std::uint32_t throttle = 0;  ///< of the array that it is; 0: none
     Duration limit;
@@ -53,7 +53,7 @@ struct Knowledge {
   std::set<std::pair<NodeIndex, StepId>>
       begun_;  ///< parts of steps of which the log says that they began
   std::map<StepId, ExitStatus> script_exits_;  ///< of batch scripts, as they were told
-  bool is_node_downed_ = false;  ///< an operator has taken a node down
+  bool is_node_downed_ = false;                ///< an operator has taken a node down
 };
 
 class Checker : private Knowledge {
@@ -160,8 +160,8 @@ class Checker : private Knowledge {
   /// Jobs that some node was told to start, whatever became of the state since. It may have been
   /// told of their end before anything of them ran: it remembers that as well.
   std::set<JobId> launched_;
-  bool has_rewound_ = false;   ///< the state was lost, or an older copy put back
-  JobId floor_told_;           ///< ids up to it have been passed over since the state was lost
+  bool has_rewound_ = false;  ///< the state was lost, or an older copy put back
+  JobId floor_told_;          ///< ids up to it have been passed over since the state was lost
   std::set<std::pair<JobId, std::uint32_t>> started_before_;  ///< runs that a lost state had begun
   std::set<JobId> forgotten_;  ///< those among them that the state has lost
   bool has_blob_failed_ = false;

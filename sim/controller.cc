@@ -14,9 +14,8 @@ constexpr std::uint32_t kRowsPerTruncation = 50;
 
 /// The same message may come again unless its meaning hangs on order.
 bool may_repeat(const ToAgent& message) {
-  return std::holds_alternative<LaunchStep>(message) ||
-         std::holds_alternative<TerminateJob>(message) ||
-         std::holds_alternative<AcknowledgeStep>(message);
+  return holds_alternative<LaunchStep>(message) || holds_alternative<TerminateJob>(message) ||
+         holds_alternative<AcknowledgeStep>(message);
 }
 
 /// Scripts are short here: every other controller takes its launches for large ones, of which few

@@ -1,4 +1,5 @@
-// One incarnation of the controller: the production roles, wired as apps/musterd wires them, on virtual time.
+// One incarnation of the controller: the production roles, wired as apps/musterd wires them, on
+// virtual time.
 #pragma once
 
 #include <deque>
@@ -50,7 +51,9 @@ class Controller final : public CorePort, public JournalPort {
   void mail(Mail) override {}  // users read none here
   void warn(const std::string&) override {}
   void lead_beyond(Epoch epoch) override;
-  Status reconfigure() override { return fail(ErrorCode::kUnimplemented, "the cluster stays as it was made"); }
+  Status reconfigure() override {
+    return fail(ErrorCode::kUnimplemented, "the cluster stays as it was made");
+  }
 
  private:
   /// Job ids up to the answer were given by a state that was lost.

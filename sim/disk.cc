@@ -5,7 +5,8 @@ namespace muster::sim {
 using testing::Fault;
 
 void Disk::strike_soon() {
-  constexpr Fault kFaults[] = {Fault::kWriteError, Fault::kFull, Fault::kSyncError, Fault::kAnyError, Fault::kPowerLoss};
+  constexpr Fault kFaults[] = {Fault::kWriteError, Fault::kFull, Fault::kSyncError,
+                               Fault::kAnyError, Fault::kPowerLoss};
   disk_.arm(kFaults[rng_.below(std::size(kFaults))], rng_.below(60) + 1);
 }
 
@@ -42,7 +43,8 @@ void Disk::open() {
     CHECK(attempt < 10, "the stores do not open on a disk that works");
     const Status opened = open_once();
     if (opened.has_value()) return;
-    CHECK(opened.error().code == ErrorCode::kUnavailable && disk_.has_struck(), "{}", opened.error().text());
+    CHECK(opened.error().code == ErrorCode::kUnavailable && disk_.has_struck(), "{}",
+          opened.error().text());
     history_.reset();
     journal_.reset();
     if (disk_.is_gone()) disk_.lose_power();

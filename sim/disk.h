@@ -1,4 +1,5 @@
-// The production stores of the controller, journal and history, on a disk that refuses, tears and forgets.
+// The production stores of the controller, journal and history, on a disk that refuses, tears and
+// forgets.
 #pragma once
 
 #include <memory>
@@ -6,7 +7,7 @@
 #include "base/rng.h"
 #include "env/faulty_disk.h"
 #include "journal/sqlite_journal.h"
-#include "store/history_store.h"
+#include "store/history/history_store.h"
 
 namespace muster::sim {
 
@@ -17,7 +18,8 @@ class Disk {
   SqliteJournal& journal() { return *journal_; }
   HistoryStore& history() { return *history_; }
 
-  /// One of the next calls fails in some way: a write, a sync, whatever comes, or the machine loses its power.
+  /// One of the next calls fails in some way: a write, a sync, whatever comes, or the machine loses
+  /// its power.
   void strike_soon();
   /// One of the next writes finds no room.
   void fill() { disk_.arm(testing::Fault::kFull, rng_.below(20) + 1); }
@@ -25,7 +27,8 @@ class Disk {
   void heal() { disk_.heal(); }
   /// The machine is gone: nothing is written any more until restart().
   bool is_gone() const { return disk_.is_gone(); }
-  /// The controller is gone, its machine perhaps with it, and the stores are opened anew: also when the disk refuses that for a while.
+  /// The controller is gone, its machine perhaps with it, and the stores are opened anew: also when
+  /// the disk refuses that for a while.
   void restart();
 
   using Image = testing::FaultyDisk::Image;

@@ -3,7 +3,8 @@
 namespace muster::sim {
 
 Status History::append(const BatchMark& until, const std::vector<HistoryRecord>& records) {
-  CHECK(until.seq >= written_until_, "history is told of batch {} after {}", until.seq.value(), written_until_.value());
+  CHECK(until.seq >= written_until_, "history is told of batch {} after {}", until.seq.value(),
+        written_until_.value());
   if (disk_ != nullptr) {
     std::vector<HistoryObject> objects;
     for (const HistoryRecord& record : records) objects.push_back(record.object);
@@ -11,7 +12,8 @@ Status History::append(const BatchMark& until, const std::vector<HistoryRecord>&
   }
   written_until_ = until.seq;
   for (const HistoryRecord& record : records) {
-    if (const auto* job = std::get_if<JobView>(&record.object)) written_.emplace_back(job->id, job->attempt);
+    if (const auto* job = std::get_if<JobView>(&record.object))
+      written_.emplace_back(job->id, job->attempt);
   }
   return {};
 }
@@ -32,7 +34,8 @@ void History::crash() {
     return;
   }
   const Seq found = disk_->history().watermark();
-  CHECK(found >= synced_until_, "history was synced up to batch {} and ends at {}", synced_until_.value(), found.value());
+  CHECK(found >= synced_until_, "history was synced up to batch {} and ends at {}",
+        synced_until_.value(), found.value());
   written_until_ = synced_until_ = found;
 }
 

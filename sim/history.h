@@ -1,4 +1,5 @@
-// The controller's history in virtual time: written soon, synced later. A crash forgets what was not synced, as a disk does.
+// The controller's history in virtual time: written soon, synced later. A crash forgets what was
+// not synced, as a disk does.
 #pragma once
 
 #include <set>

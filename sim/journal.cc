@@ -56,8 +56,10 @@ Status Journal::store_all(const std::vector<EventBatchRef>& batches) {
 }
 
 void Journal::store(const EventBatchRef& batch) {
-  CHECK(batch->seq.value() == stored_.size() + 1, "batch {} after {}", batch->seq.value(), stored_.size());
-  CHECK(batch->epoch == epoch_, "batch {} of epoch {} under {}", batch->seq.value(), batch->epoch.value(), epoch_.value());
+  CHECK(batch->seq.value() == stored_.size() + 1, "batch {} after {}", batch->seq.value(),
+        stored_.size());
+  CHECK(batch->epoch == epoch_, "batch {} of epoch {} under {}", batch->seq.value(),
+        batch->epoch.value(), epoch_.value());
   last_time_ = timeline_.now();
   if (disk_ == nullptr) {
     for (const BlobWrite& blob : batch->blobs) blobs_[blob.id] = blob.bytes;
@@ -73,14 +75,18 @@ void Journal::crash() {
   for (EventBatchRef& batch : std::exchange(waiting_, {})) under_way.push_back(std::move(batch));
   std::size_t kept = is_refused || is_full_ ? 0 : rng_.below(under_way.size() + 1);
   if (disk_ != nullptr) {
-    const std::vector<EventBatchRef> tried(under_way.begin(), under_way.begin() + static_cast<std::ptrdiff_t>(kept));
+    const std::vector<EventBatchRef> tried(under_way.begin(),
+                                           under_way.begin() + static_cast<std::ptrdiff_t>(kept));
     // In the middle of this, or right behind it, the controller is gone.
     if (rng_.chance(0.5)) disk_->strike_soon();
-    if (!tried.empty()) [[maybe_unused]] const Status ignored = disk_->journal().append(tried, {kBoot, timeline_.now() - TimePoint(), {}});
+    if (!tried.empty()) [[maybe_unused]]
+      const Status ignored =
+          disk_->journal().append(tried, {kBoot, timeline_.now() - TimePoint(), {}});
     disk_->restart();
     const std::uint64_t last = disk_->journal().last().value();
-    CHECK(last >= stored_.size() && last <= stored_.size() + under_way.size(), "the journal ends at {}: {} were acknowledged and {} under way",
-          last, stored_.size(), under_way.size());
+    CHECK(last >= stored_.size() && last <= stored_.size() + under_way.size(),
+          "the journal ends at {}: {} were acknowledged and {} under way", last, stored_.size(),
+          under_way.size());
     kept = last - stored_.size();
   }
   for (std::size_t i = 0; i < kept; ++i) store(under_way[i]);
@@ -123,10 +129,13 @@ void Journal::replay(Seq after, const std::function<void(const EventBatch&)>& vi
 }
 
 Result<Bytes> Journal::read_blob(BlobId id) {
-  if (rng_.chance(options_.blob_failure)) return fail(ErrorCode::kUnavailable, "blob " + std::to_string(id.value()), "disk I/O error");
-  if (disk_ != nullptr) return std::make_shared<const std::string>(TRY(disk_->journal().read_blob(id)));
+  if (rng_.chance(options_.blob_failure))
+    return fail(ErrorCode::kUnavailable, "blob " + std::to_string(id.value()), "disk I/O error");
+  if (disk_ != nullptr)
+    return std::make_shared<const std::string>(TRY(disk_->journal().read_blob(id)));
   const auto found = blobs_.find(id);
-  if (found == blobs_.end()) return fail(ErrorCode::kNotFound, "no blob " + std::to_string(id.value()));
+  if (found == blobs_.end())
+    return fail(ErrorCode::kNotFound, "no blob " + std::to_string(id.value()));
   return found->second;
 }
 

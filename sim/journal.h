@@ -1,5 +1,5 @@
-// The controller's journal in virtual time: slow, refusing, and forgetting at a crash what it had not acknowledged. Its bytes are on a
-// Disk, or, where a recipe wants speed, only in memory.
+// The controller's journal in virtual time: slow, refusing, and forgetting at a crash what it had
+// not acknowledged. Its bytes are on a Disk, or, where a recipe wants speed, only in memory.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ namespace muster::sim {
 class Journal {
  public:
   /// `disk`: null for memory alone.
-  Journal(Timeline& timeline, Rng& rng, const Options& options, Disk* disk) : timeline_(timeline), rng_(rng), options_(options), disk_(disk) {}
+  Journal(Timeline& timeline, Rng& rng, const Options& options, Disk* disk)
+      : timeline_(timeline), rng_(rng), options_(options), disk_(disk) {}
 
   /// Who learns what became of appends; replaced with every start of a controller.
   struct Listener {
@@ -26,7 +27,8 @@ class Journal {
   };
   void attach(Listener listener) { listener_ = std::move(listener); }
   void append(EventBatchRef batch);
-  /// The controller is gone: of what was under way a prefix may have reached the disk, the rest is lost.
+  /// The controller is gone: of what was under way a prefix may have reached the disk, the rest is
+  /// lost.
   void crash();
   /// The next flush is refused, as by a full disk.
   void fill() { is_full_ = true; }
@@ -69,7 +71,8 @@ class Journal {
   std::vector<EventBatchRef> waiting_;
   std::vector<EventBatchRef> refused_;  ///< may be there all the same
   std::map<BlobId, Bytes> blobs_;       ///< in memory
-  std::vector<Checkpoint> checkpoints_ = std::vector<Checkpoint>(1);  ///< the first is that of nothing
+  std::vector<Checkpoint> checkpoints_ =
+      std::vector<Checkpoint>(1);  ///< the first is that of nothing
   TimePoint last_time_;
   Epoch epoch_;
   std::uint64_t generation_ = 0;

@@ -52,8 +52,9 @@ void Supervised::start_tasks() {
     Rng rng(hasher.add(node_.index().value()).add(i).digest());
     Task task;
     const double length = options.is_only_batch ? 1 : 2 * rng.unit();
-    const Duration run = Duration::microseconds(static_cast<std::int64_t>(
-        static_cast<double>(options.run_time.microseconds()) * length) + 1000);
+    const Duration run = Duration::microseconds(
+        static_cast<std::int64_t>(static_cast<double>(options.run_time.microseconds()) * length) +
+        1000);
     task.end = node_.world().timeline.now() + run;
     task.ignores_term = rng.chance(options.task_ignores_term);
     if (rng.chance(options.task_fails)) {
@@ -179,7 +180,7 @@ void Supervised::notice(const std::string& cause) {
 
 void Supervised::report(const FromAgent& message) {
   last_report_ = message;
-  if (std::holds_alternative<StepDone>(message)) is_over_ = true;
+  if (holds_alternative<StepDone>(message)) is_over_ = true;
   node_.on_report(*this, message);
 }
 
@@ -365,7 +366,7 @@ void Machine::send_controller(const FromAgent& message) {
   const LinkRef link = link_;
   if (link == nullptr || !link->is_whole) return;
   const bool may_repeat =
-      !std::holds_alternative<RegisterNode>(message) && world_.rng.chance(world_.options.duplicate);
+      !holds_alternative<RegisterNode>(message) && world_.rng.chance(world_.options.duplicate);
   for (int i = 0; i < (may_repeat ? 2 : 1); ++i) {
     TimePoint arrival = std::max(link->last_up, world_.timeline.now() + world_.latency());
     if (i == 0) link->last_up = arrival;
@@ -383,7 +384,7 @@ void Machine::send_controller(const FromAgent& message) {
 void Machine::on_controller(const LinkRef& link, const ToAgent& message) {
   if (!link->is_whole || link != link_ || agent_ == nullptr) return;
   if (!is_agent_stopped_) return hear(link, message);
-  if (const auto* launch = std::get_if<LaunchStep>(&message)) world_.checker.excuse(launch->id);
+  if (const auto* launch = get_if<LaunchStep>(&message)) world_.checker.excuse(launch->id);
   // What came before the connection broke is read before that is noticed.
   unheard_.push_back([this, link, message] { hear(link, message); });
 }
@@ -398,7 +399,7 @@ void Machine::hear(const LinkRef& link, const ToAgent& message) {
   if (agent_ == nullptr) return;
   agent_->on_controller(message, steady_now());
   schedule_end();
-  const auto* launch = std::get_if<LaunchStep>(&message);
+  const auto* launch = get_if<LaunchStep>(&message);
   if (launch == nullptr) return;
   world_.timeline.after(world_.latency(), [this, link, step = launch->id] {
     if (link->is_whole && world_.controller != nullptr)
@@ -484,7 +485,7 @@ void Machine::send_step(const StepId& id, const ToAgent& message) {
     const auto found = steps_.find(id);
     if (found == steps_.end() || found->second->is_orphan()) return;
     if (generation != agent_generation_ && !world_.rng.chance(0.5)) return;
-    const bool is_end = std::holds_alternative<TerminateJob>(message);
+    const bool is_end = holds_alternative<TerminateJob>(message);
     if (is_end && linked_.contains(id))  // as a living one does
       when_agent_runs([this, id] { agent_->on_step(id, StepRunning{id}); });
     found->second->on_message(message);
@@ -545,7 +546,7 @@ void Machine::remove(const StepId& id) {
 
 void Machine::on_report(Supervised& step, const FromAgent& message) {
   const StepId id = step.id();
-  const auto* done = std::get_if<StepDone>(&message);
+  const auto* done = get_if<StepDone>(&message);
   if (done != nullptr) spool_->ended(step.log(), *done);
   const bool is_linked = agent_ != nullptr && linked_.contains(id);
   world_.timeline.after(Duration::microseconds(50),
@@ -553,7 +554,7 @@ void Machine::on_report(Supervised& step, const FromAgent& message) {
                           if (!is_linked || generation != agent_generation_) return;
                           when_agent_runs([this, id, message] {
                             agent_->on_step(id, message);
-                            if (std::holds_alternative<StepDone>(message))
+                            if (holds_alternative<StepDone>(message))
                               agent_->on_step_closed(id, steady_now());
                           });
                         });

@@ -1,4 +1,5 @@
-// One simulated machine: the production Agent and StepSupervisors over pretended processes and a spool that survives.
+// One simulated machine: the production Agent and StepSupervisors over pretended processes and a
+// spool that survives.
 #pragma once
 
 #include <map>
@@ -27,7 +28,8 @@ class Supervised final : public StepPort {
   /// The supervisor alone is gone: its tasks run on.
   void orphan() { is_orphan_ = true; }
   bool is_orphan() const { return is_orphan_; }
-  /// The supervisor stands still until then: it hears nothing, and what its tasks do it learns afterwards.
+  /// The supervisor stands still until then: it hears nothing, and what its tasks do it learns
+  /// afterwards.
   void stop(TimePoint until) { stopped_until_ = until; }
   TimePoint stopped_until() const { return stopped_until_; }
   /// Ends every task without a report.
@@ -52,8 +54,8 @@ class Supervised final : public StepPort {
     bool is_alive = true;
     bool ignores_term = false;
     ExitStatus exit;
-    TimePoint end;       ///< when it ends by itself
-    Duration left;       ///< while frozen
+    TimePoint end;  ///< when it ends by itself
+    Duration left;  ///< while frozen
   };
   void arm(std::size_t task);
   void train();
@@ -86,7 +88,8 @@ class Machine final : public AgentWorld {
   /// Since when the link has been usable; unset: it is not.
   TimePoint up_since() const { return up_since_; }
   const Supervised* find(const StepId& step) const;
-  /// A step that the controller has not acknowledged, as an agent that started now would find it; nullopt: there is none.
+  /// A step that the controller has not acknowledged, as an agent that started now would find it;
+  /// nullopt: there is none.
   std::optional<StepId> unacknowledged();
 
   // ---- faults ----

@@ -25,41 +25,41 @@ struct Options {
   std::uint32_t requests = 300;
   Duration request_gap = Duration::milliseconds(200);  ///< mean
   Duration run_time = Duration::seconds(5);            ///< mean of a task
-  bool is_only_batch = false;     ///< one-CPU batch jobs and nothing else
-  bool has_experiments = false;   ///< searches beside the jobs
+  bool is_only_batch = false;                          ///< one-CPU batch jobs and nothing else
+  bool has_experiments = false;                        ///< searches beside the jobs
   bool is_checked_deeply = true;  ///< ledger and hashes at every opportunity; false: at the end
   // Faults; mean time between two, zero: never.
   Duration controller_crash;
   Duration agent_crash;
-  Duration spool_loss;  ///< an agent ends, and its spool is emptied or damaged
+  Duration spool_loss;      ///< an agent ends, and its spool is emptied or damaged
   Duration spool_put_back;  ///< an agent ends, and an older copy of its spool takes the place of
                             ///< the present one
   Duration supervisor_crash;
-  Duration supervisor_stop;      ///< one stands still for up to a minute
+  Duration supervisor_stop;  ///< one stands still for up to a minute
   Duration node_crash;
   Duration disk_full;
   Duration disk_fault;  ///< of any kind, at any call of the controller's stores, a loss of power
                         ///< among them
-  Duration back_up;               ///< a copy of the state folder is taken
-  Duration put_back;  ///< an older copy, or an empty folder, takes the place of the state
-  Duration node_disk_full;        ///< a node's: for a while nothing can be started there
-  Duration stranger;              ///< a second agent takes itself for a node's
+  Duration back_up;     ///< a copy of the state folder is taken
+  Duration put_back;    ///< an older copy, or an empty folder, takes the place of the state
+  Duration node_disk_full;  ///< a node's: for a while nothing can be started there
+  Duration stranger;        ///< a second agent takes itself for a node's
   Duration link_drop;
   Duration partition;
-  double duplicate = 0;    ///< chance that a message between controller and agent comes twice
-  double client_loss = 0;  ///< chance that a request or its reply is lost: the client asks again
-  double slow_spawn = 0;          ///< chance that a supervisor takes seconds to come up
-  double spool_refusal = 0;       ///< chance that launches are refused: it is full, or too slow
-  double blob_failure = 0;        ///< chance that a script or an environment cannot be read
-  double slow_disk = 0;           ///< chance that a flush takes seconds
-  double slow_history = 0;        ///< chance that history stays behind for another while
-  Duration controller_stop;       ///< stands still for up to twenty seconds
-  Duration agent_stop;            ///< stands still for up to a minute
-  Duration clock_jump;            ///< of the controller's wall clock
-  Duration node_clock_jump;       ///< of a node's
+  double duplicate = 0;      ///< chance that a message between controller and agent comes twice
+  double client_loss = 0;    ///< chance that a request or its reply is lost: the client asks again
+  double slow_spawn = 0;     ///< chance that a supervisor takes seconds to come up
+  double spool_refusal = 0;  ///< chance that launches are refused: it is full, or too slow
+  double blob_failure = 0;   ///< chance that a script or an environment cannot be read
+  double slow_disk = 0;      ///< chance that a flush takes seconds
+  double slow_history = 0;   ///< chance that history stays behind for another while
+  Duration controller_stop;  ///< stands still for up to twenty seconds
+  Duration agent_stop;       ///< stands still for up to a minute
+  Duration clock_jump;       ///< of the controller's wall clock
+  Duration node_clock_jump;  ///< of a node's
   double task_ignores_term = 0.1;
   double task_fails = 0.1;
-  bool is_traced = false;         ///< every durable event and every task on standard error
+  bool is_traced = false;  ///< every durable event and every task on standard error
   bool is_on_disk =
       true;  ///< the production stores on a pretended disk; false: in memory, which is faster
   bool is_checkpointed = true;

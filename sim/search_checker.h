@@ -25,15 +25,16 @@ struct SearchTally {
   std::set<std::string> broken_off;
 };
 
-/// Follows a replay from the first batch: asks each search anew and compares its decisions with those that were journalled, byte by
-/// byte.
+/// Follows a replay from the first batch: asks each search anew and compares its decisions with
+/// those that were journalled, byte by byte.
 class SearchChecker {
  public:
   SearchChecker();
   ~SearchChecker();
   /// `state`: before the batch.
   void follow(const ClusterState& state, const EventBatch& batch);
-  /// All has ended: trials and their jobs agree, no trial is lost or too many, restarts keep their limit.
+  /// All has ended: trials and their jobs agree, no trial is lost or too many, restarts keep their
+  /// limit.
   SearchTally finish(const ClusterState& state) const;
 
  private:

@@ -120,7 +120,8 @@ class FileSpool final : public NodeSpool {
     fs::remove_all(folder_);
     fs::copy(copy_folder(), folder_, fs::copy_options::recursive);
     synced_.clear();
-    for (const auto& file : fs::directory_iterator(folder_)) synced_[file.path()] = file.is_regular_file() ? file.file_size() : 0;
+    for (const auto& file : fs::directory_iterator(folder_))
+      synced_[file.path()] = file.is_regular_file() ? file.file_size() : 0;
   }
   std::optional<StepDone> find_end(const StepId& step) override { return spool_->find_end(step); }
   Spool::Identity identity() const override { return spool_->identity(); }
@@ -169,7 +170,8 @@ std::vector<Spool::Known> NodeSpool::open() {
   std::set<StepId> found;
   for (const Spool::Known& step : known) found.insert(step.id);
   for (const StepId& step : open_) {
-    CHECK(found.contains(step), "the spool has lost step {}.{}.{}", step.job.value(), step.attempt, step.step);
+    CHECK(found.contains(step), "the spool has lost step {}.{}.{}", step.job.value(), step.attempt,
+          step.step);
   }
   open_ = std::move(found);
   return known;
@@ -211,7 +213,8 @@ void NodeSpool::acknowledged(const StepId& step) {
 std::string spool_folder() {
   std::string& folder = folder_of_process();
   if (folder.empty()) {
-    const char* const place = fs::exists("/dev/shm") ? "/dev/shm" : "/tmp";  // where a sync costs nothing
+    const char* const place =
+        fs::exists("/dev/shm") ? "/dev/shm" : "/tmp";  // where a sync costs nothing
     folder = fmt::format("{}/muster-sim.XXXXXX", place);
     CHECK(::mkdtemp(folder.data()) != nullptr, "cannot make a folder in {}", place);
     std::atexit(remove_spool_folder);

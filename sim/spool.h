@@ -1,5 +1,6 @@
-// What a simulated machine's agent must not forget, and its supervisors with it: in the production spool, on files that lose at a
-// machine's crash what was not synced; or in memory, where a recipe wants speed.
+// What a simulated machine's agent must not forget, and its supervisors with it: in the production
+// spool, on files that lose at a machine's crash what was not synced; or in memory, where a recipe
+// wants speed.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,8 @@ namespace muster::sim {
 class NodeSpool {
  public:
   virtual ~NodeSpool() = default;
-  /// An agent starts: what those before it and supervisors left. Until close() it is the one that uses it.
+  /// An agent starts: what those before it and supervisors left. Until close() it is the one that
+  /// uses it.
   std::vector<Spool::Known> open();
   /// Launched there and not acknowledged.
   const std::set<StepId>& open_steps() const { return open_; }

@@ -11,7 +11,8 @@
 
 namespace muster::sim {
 
-/// A queue of actions. Determinism: actions of one instant run in the order in which they were added.
+/// A queue of actions. Determinism: actions of one instant run in the order in which they were
+/// added.
 class Timeline {
  public:
   using Action = std::function<void()>;

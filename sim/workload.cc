@@ -4,13 +4,13 @@
 #include <csignal>
 #include <limits>
 
-#include "codec/dependency_text.h"
-#include "codec/experiment_text.h"
 #include "controller/experiments/search_role.h"
 #include "controller/prepare.h"
 #include "controller/prepare_experiment.h"
 #include "sim/controller.h"
 #include "sim/world.h"
+#include "slurm/dependency_text.h"
+#include "trials/experiment_text.h"
 
 namespace muster::sim {
 namespace {
@@ -76,7 +76,7 @@ void Workload::call(Request request, bool is_operator, Done done) {
   auto call = std::make_shared<Call>();
   call->id = RequestId{world_.rng.next(), world_.rng.next()};
   call->identity = Identity{UserId(is_operator ? 0 : kUser), GroupId(100), is_operator};
-  call->is_patient = std::holds_alternative<CreateStep>(request);
+  call->is_patient = holds_alternative<CreateStep>(request);
   call->request = std::move(request);
   call->done = std::move(done);
   calls_[call->id.low] = call;
@@ -94,7 +94,7 @@ void Workload::send(const std::shared_ptr<Call>& call) {
   if (!is_lost) {
     world_.timeline.after(world_.latency(), [this, token, call] {
       if (world_.controller == nullptr) return;
-      const auto* more = std::get_if<ContinueExperiment>(&call->request);
+      const auto* more = get_if<ContinueExperiment>(&call->request);
       auto prepared = more != nullptr
                           ? prepare_continuation(*more, world_.controller->replica().state())
                           : prepare(call->request, call->identity, CallerNames{"u", "g"},
@@ -655,7 +655,7 @@ void Workload::wind_down() {
 std::string Workload::unanswered() const {
   std::string text;
   for (const auto& [id, call] : calls_) {
-    const auto* step = std::get_if<CreateStep>(&call->request);
+    const auto* step = get_if<CreateStep>(&call->request);
     text += fmt::format("\n  request of kind {} about job {}", call->request.index(),
                         step == nullptr ? 0 : step->job.value());
   }

@@ -1,4 +1,5 @@
-// Clients: what they ask, how they ask again when nobody answers, and what they remember of the answers.
+// Clients: what they ask, how they ask again when nobody answers, and what they remember of the
+// answers.
 #pragma once
 
 #include <functional>
@@ -24,7 +25,7 @@ class Workload {
   struct JobFacts {
     std::uint32_t array_size = 0;
     JobKind kind = JobKind::kBatch;
-    bool is_busy = false;      ///< somebody is doing something to it
+    bool is_busy = false;  ///< somebody is doing something to it
     bool is_cancelled = false;
     std::uint32_t steps_asked = 0;
   };
@@ -39,13 +40,16 @@ class Workload {
   bool is_all_answered() const { return calls_.empty(); }
   /// What a trial's script says after an epoch.
   void report(TrialId trial, std::uint32_t run, std::uint32_t epochs);
-  /// Some scripts have a session: they ask whether they should stop, and say so before they do. True: this one has.
+  /// Some scripts have a session: they ask whether they should stop, and say so before they do.
+  /// True: this one has.
   bool stops_as_asked(TrialId trial, std::uint32_t run);
-  /// No more trouble from clients either: held jobs are released, suspended ones resumed, nodes put back to service.
+  /// No more trouble from clients either: held jobs are released, suspended ones resumed, nodes put
+  /// back to service.
   void wind_down();
   void on_reply(std::uint64_t token, std::vector<Reply> replies);
   const Jobs& jobs() const { return jobs_; }
-  /// The cluster's state was put back: of later jobs it knows nothing, and answers may be other ones now.
+  /// The cluster's state was put back: of later jobs it knows nothing, and answers may be other
+  /// ones now.
   void rewind(const Jobs& then);
 
   /// Jobs that a client was told of and that have not ended, in words; empty: none.
@@ -53,7 +57,8 @@ class Workload {
   std::string unanswered() const;
   std::uint64_t submitted() const { return submitted_; }
   std::uint64_t refused() const { return refused_; }
-  /// Checkpoints of which a script was told that they are known, by uuid; with how far it had trained.
+  /// Checkpoints of which a script was told that they are known, by uuid; with how far it had
+  /// trained.
   const std::map<std::string, std::uint32_t>& checkpoints() const { return checkpoints_; }
 
  private:
@@ -86,7 +91,7 @@ class Workload {
     std::uint64_t answered = 0;  ///< the last event
     std::uint32_t created = 0;   ///< trials
     std::uint32_t closed = 0;
-    bool is_busy = false;        ///< its answer is under way
+    bool is_busy = false;  ///< its answer is under way
     std::vector<SearchOperation> decide(const search::CustomEvent& event, Rng& rng);
   };
   void operate_search(const Experiment& experiment, SearchClient& client);
@@ -104,13 +109,14 @@ class Workload {
   std::uint64_t next_token_ = 1;
   std::uint64_t submitted_ = 0;
   std::uint64_t refused_ = 0;
-  std::map<std::uint64_t, std::shared_ptr<Call>> calls_;        ///< unanswered, by number of the call
-  std::map<std::uint64_t, std::weak_ptr<Call>> tokens_;         ///< of each time that it was sent
+  std::map<std::uint64_t, std::shared_ptr<Call>> calls_;  ///< unanswered, by number of the call
+  std::map<std::uint64_t, std::weak_ptr<Call>> tokens_;   ///< of each time that it was sent
   Jobs jobs_;
   std::map<ExperimentId, SearchClient> clients_;  ///< of custom searches
-  std::set<ExperimentId> lived_;  ///< have had the chance of a second life
+  std::set<ExperimentId> lived_;                  ///< have had the chance of a second life
   std::map<std::string, std::uint32_t> checkpoints_;
-  std::set<std::pair<TrialId, std::uint32_t>> acknowledged_;  ///< runs that were told that their word has arrived
+  std::set<std::pair<TrialId, std::uint32_t>>
+      acknowledged_;  ///< runs that were told that their word has arrived
 };
 
 }  // namespace muster::sim

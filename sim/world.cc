@@ -38,10 +38,16 @@ std::shared_ptr<const ClusterConfig> config_of(const Options& options) {
 }  // namespace
 
 World::World(const Options& chosen)
-    : options(chosen), rng(chosen.seed), config(config_of(options)), disk(options.is_on_disk ? std::make_unique<Disk>(options.seed) : nullptr), journal(timeline, rng, options, disk.get()),
-      history(disk.get()), checker(timeline, options, history) {
+    : options(chosen),
+      rng(chosen.seed),
+      config(config_of(options)),
+      disk(options.is_on_disk ? std::make_unique<Disk>(options.seed) : nullptr),
+      journal(timeline, rng, options, disk.get()),
+      history(disk.get()),
+      checker(timeline, options, history) {
   start_controller();
-  for (std::uint32_t i = 0; i < options.nodes; ++i) nodes.push_back(std::make_unique<Machine>(*this, NodeIndex(i), i));
+  for (std::uint32_t i = 0; i < options.nodes; ++i)
+    nodes.push_back(std::make_unique<Machine>(*this, NodeIndex(i), i));
   workload = std::make_unique<Workload>(*this);
 }
 World::~World() = default;
@@ -87,7 +93,9 @@ void World::put_back(bool is_empty) {
   const bool keeps_history = rng.chance(0.3) && is_same_history;
   if (!keeps_history) history_branch_ = is_empty ? ++history_branches_ : what.history_branch;
   if (keeps_history) {
-    const auto is_of_history = [](const auto& file) { return file.first.starts_with("history.db"); };
+    const auto is_of_history = [](const auto& file) {
+      return file.first.starts_with("history.db");
+    };
     std::erase_if(what.image, is_of_history);
     for (const auto& file : disk->image()) {
       if (is_of_history(file)) what.image.insert(file);
@@ -102,7 +110,8 @@ void World::put_back(bool is_empty) {
 
 void World::invite_stranger() {
   const auto host = static_cast<std::uint32_t>(nodes.size() + strangers.size());
-  strangers.push_back(std::make_unique<Machine>(*this, NodeIndex(static_cast<std::uint32_t>(rng.below(nodes.size()))), host));
+  strangers.push_back(std::make_unique<Machine>(
+      *this, NodeIndex(static_cast<std::uint32_t>(rng.below(nodes.size()))), host));
   Machine* machine = strangers.back().get();
   timeline.after(Duration::milliseconds(rng.between(100, 40'000)), [machine] { machine->leave(); });
 }
@@ -112,11 +121,13 @@ void World::stop_controller(Duration how_long) {
 }
 
 void World::jump_clock() {
-  const Duration by = Duration::seconds(rng.chance(0.5) ? rng.between(-20, 20) : rng.between(-4000, 40'000));
+  const Duration by =
+      Duration::seconds(rng.chance(0.5) ? rng.between(-20, 20) : rng.between(-4000, 40'000));
   wall_offset = wall_offset + by;
   // Most are taken back before they are believed.
   if (!rng.chance(0.7)) return;
-  timeline.after(Duration::milliseconds(rng.between(100, 20'000)), [this, by] { wall_offset = wall_offset - by; });
+  timeline.after(Duration::milliseconds(rng.between(100, 20'000)),
+                 [this, by] { wall_offset = wall_offset - by; });
 }
 
 void World::restart_for_clock() {
@@ -128,10 +139,13 @@ void World::break_link(const LinkRef& link) {
   if (!link->is_whole) return;
   link->is_whole = false;
   const bool is_known_at_once = rng.chance(0.5);
-  const auto notice = [&] { return Duration::milliseconds(is_known_at_once ? 1 : rng.between(1, 15'000)); };
+  const auto notice = [&] {
+    return Duration::milliseconds(is_known_at_once ? 1 : rng.between(1, 15'000));
+  };
   timeline.after(notice(), [this, link] { link->machine->on_link_broken(link); });
   timeline.after(notice(), [this, link] {
-    if (controller != nullptr && controller->incarnation() == link->controller) controller->agent_lost(link);
+    if (controller != nullptr && controller->incarnation() == link->controller)
+      controller->agent_lost(link);
   });
 }
 

@@ -18,13 +18,14 @@ namespace muster::sim {
 class Controller;
 class Machine;
 
-/// One connection of an agent: in order in each direction, until it breaks; then all that is under way is lost.
+/// One connection of an agent: in order in each direction, until it breaks; then all that is under
+/// way is lost.
 struct Link {
   Machine* machine = nullptr;
   NodeIndex node;
   std::uint64_t controller = 0;  ///< the incarnation that it leads to
   bool is_whole = true;
-  TimePoint last_up;             ///< when the last message of each direction arrives
+  TimePoint last_up;  ///< when the last message of each direction arrives
   TimePoint last_down;
 };
 using LinkRef = std::shared_ptr<Link>;
@@ -46,21 +47,25 @@ struct World {
   std::unique_ptr<Controller> controller;
   std::uint64_t incarnations = 0;
   std::vector<std::unique_ptr<Machine>> nodes;
-  std::vector<std::unique_ptr<Machine>> strangers;  ///< further machines that take themselves for one of the nodes
+  std::vector<std::unique_ptr<Machine>>
+      strangers;  ///< further machines that take themselves for one of the nodes
   std::unique_ptr<Workload> workload;
   std::map<TrialId, std::uint32_t> epochs;  ///< what trials have saved, on a shared disk
-  bool has_faults = false;  ///< faults may strike now
-  Duration wall_offset;     ///< of the controller's wall clock from the true time
-  Epoch lead_beyond;        ///< above which the next controller must lead
-  bool is_clock_believed = false;  ///< the next controller starts because of a jump that has stood for long enough
+  bool has_faults = false;                  ///< faults may strike now
+  Duration wall_offset;                     ///< of the controller's wall clock from the true time
+  Epoch lead_beyond;                        ///< above which the next controller must lead
+  bool is_clock_believed =
+      false;  ///< the next controller starts because of a jump that has stood for long enough
 
   Duration latency() { return Duration::microseconds(rng.between(20, 400)); }
   /// The controller ends at once and starts again after a while.
   void crash_controller();
   void start_controller();
-  /// The disk has died of what was asked of it last, and the controller with its machine. False: it lives.
+  /// The disk has died of what was asked of it last, and the controller with its machine. False: it
+  /// lives.
   bool has_lost_power();
-  /// Somebody copies the state folder, and later puts the copy back, or an empty one; the controller starts again on it.
+  /// Somebody copies the state folder, and later puts the copy back, or an empty one; the
+  /// controller starts again on it.
   void back_up();
   void put_back(bool is_empty);
   /// An agent with a spool of its own takes itself for a node's for a while.

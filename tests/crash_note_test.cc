@@ -58,7 +58,8 @@ TEST_F(CrashNoteTest, TwoDeathsInARowOfOneJobAreCounted) {
   EXPECT_EQ(run([](CrashNote& note) {
               if (note.last_job() != JobId(7) || note.deaths() != 1) ::_exit(1);
               die_of(note, JobId(7));
-            }), SIGABRT);
+            }),
+            SIGABRT);
   EXPECT_EQ(found(), std::pair(JobId(7), 2U));
 }
 
@@ -80,7 +81,8 @@ TEST_F(CrashNoteTest, ASegmentationFaultIsADeathToo) {
   EXPECT_EQ(run([](CrashNote& note) {
               note.works_on(JobId(7));
               ::raise(SIGSEGV);
-            }), SIGSEGV);
+            }),
+            SIGSEGV);
   EXPECT_EQ(found().first, JobId(7));
 }
 
@@ -90,12 +92,14 @@ TEST_F(CrashNoteTest, WhatDoesNotEndOfAJobIsNobodysFault) {
   EXPECT_EQ(run([](CrashNote& note) {
               note.works_on(JobId(7));
               ::raise(SIGKILL);  // from outside
-            }), SIGKILL);
+            }),
+            SIGKILL);
   EXPECT_EQ(found().first, JobId());
   EXPECT_EQ(run([](CrashNote& note) {
               note.works_on(JobId(7));
               std::thread([] { std::abort(); }).join();
-            }), SIGABRT);
+            }),
+            SIGABRT);
   EXPECT_EQ(found().first, JobId());
 }
 
@@ -107,7 +111,8 @@ TEST_F(CrashNoteTest, EachWatchedThreadHasItsOwnJob) {
                 note.work_of_this_thread() = JobId(8);
                 std::abort();
               }).join();
-            }), SIGABRT);
+            }),
+            SIGABRT);
   EXPECT_EQ(found().first, JobId(8));
 }
 

@@ -1,6 +1,8 @@
-// Journals of every format and event kind that was ever written replay to the hashes recorded beside them.
-//   MUSTER_UPDATE_GOLDEN=1    records the hashes anew: for a change of what the hash covers, which raises kStateHashFormat, too
-//   MUSTER_UPDATE_GOLDEN=new  adds a journal as this version writes it: for a new event kind or format
+// Journals of every format and event kind that was ever written replay to the hashes recorded
+// beside them.
+//   MUSTER_UPDATE_GOLDEN=1    records the hashes anew: for a change of what the hash covers, which
+//   raises kStateHashFormat, too MUSTER_UPDATE_GOLDEN=new  adds a journal as this version writes
+//   it: for a new event kind or format
 // A committed journal itself is never changed: sites have such files.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -32,7 +34,9 @@ std::string wish() {
 
 /// A folder that goes with the test.
 struct Scratch {
-  Scratch() : path(fs::temp_directory_path() / fmt::format("muster-golden.{}", ::getpid())) { fs::create_directories(path); }
+  Scratch() : path(fs::temp_directory_path() / fmt::format("muster-golden.{}", ::getpid())) {
+    fs::create_directories(path);
+  }
   ~Scratch() { fs::remove_all(path); }
   fs::path path;
 };
@@ -51,7 +55,8 @@ std::vector<fs::path> golden_journals() {
   return {found.begin(), found.end()};
 }
 
-/// One line per batch, replayed from the first, then one for the state that recovery makes of checkpoint and rest.
+/// One line per batch, replayed from the first, then one for the state that recovery makes of
+/// checkpoint and rest.
 std::string replayed(const fs::path& golden, std::set<std::size_t>& kinds) {
   const Scratch scratch;
   fs::copy_file(golden, scratch.path / "journal.db");
@@ -62,14 +67,16 @@ std::string replayed(const fs::path& golden, std::set<std::size_t>& kinds) {
   const Status read_all = journal->replay(Seq(0), [&](const EventBatch& batch) {
     state.apply(batch);
     for (const Event& event : batch.events) kinds.insert(event.body.index());
-    text += fmt::format("batch {} jobs {} hash {:016x}\n", state.seq().value(), state.jobs().size(), state.hash());
+    text += fmt::format("batch {} jobs {} hash {:016x}\n", state.seq().value(), state.jobs().size(),
+                        state.hash());
     return Status();
   });
   EXPECT_TRUE(read_all.has_value()) << read_all.error().text();
   ClusterState recovered;
   const auto is_recovered = recover(*journal, recovered, nullptr);
   EXPECT_TRUE(is_recovered.has_value()) << is_recovered.error().text();
-  return text + fmt::format("recovered {} jobs {} hash {:016x}\n", recovered.seq().value(), recovered.jobs().size(), recovered.hash());
+  return text + fmt::format("recovered {} jobs {} hash {:016x}\n", recovered.seq().value(),
+                            recovered.jobs().size(), recovered.hash());
 }
 
 void add_journal(const fs::path& path) {
@@ -83,7 +90,9 @@ void add_journal(const fs::path& path) {
     state.apply(*batch);
     if (state.seq().value() != log.batches().size() / 2) continue;
     ASSERT_TRUE(journal->begin_checkpoint().has_value());
-    ASSERT_TRUE(write_checkpoint(state, [&](std::string slice) { return journal->add_slice(slice); }).has_value());
+    ASSERT_TRUE(write_checkpoint(state, [&](std::string slice) {
+                  return journal->add_slice(slice);
+                }).has_value());
     ASSERT_TRUE(journal->finish_checkpoint(seal_of(state)).has_value());
   }
 }
@@ -105,7 +114,7 @@ TEST(GoldenJournal, EveryCommittedJournalReplaysToItsHashes) {
     expected << std::ifstream(recorded).rdbuf();
     EXPECT_EQ(found, expected.str());
   }
-  for (std::size_t kind = 0; kind < std::variant_size_v<EventBody::Kinds>; ++kind) {
+  for (std::size_t kind = 0; kind < EventBody::KindList::kSize; ++kind) {
     EXPECT_TRUE(kinds.contains(kind)) << "no golden journal has an event of kind " << kind
                                       << ": add one with MUSTER_UPDATE_GOLDEN=new";
   }

@@ -1,5 +1,6 @@
-// Who may do what over HTTP: every route of the OpenAPI document, tried with every kind of token. A route without a row here fails.
-// What all of it is about belongs to alice: experiment 1 with trials 1 and 2, and what a row lets be made first.
+// Who may do what over HTTP: every route of the OpenAPI document, tried with every kind of token. A
+// route without a row here fails. What all of it is about belongs to alice: experiment 1 with
+// trials 1 and 2, and what a row lets be made first.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,23 +8,23 @@
 #include <string>
 #include <vector>
 
-#include "api/openapi.h"
-#include "codec/determined_text.h"
-#include "codec/service_text.h"
+#include "api/http/openapi.h"
 #include "fuzz/http_site.h"
+#include "trials/determined_text.h"
+#include "trials/service_text.h"
 
 namespace muster {
 namespace {
 
 /// Who is let in. A run's token reads what its owner reads and changes what is its own alone.
 enum class Access {
-  kOpen,      ///< without a token
-  kUser,      ///< everybody with a token
-  kOwner,     ///< alice and operators
+  kOpen,   ///< without a token
+  kUser,   ///< everybody with a token
+  kOwner,  ///< alice and operators
   kOperator,
-  kRun,       ///< alice, operators, and the token of trial 1's run
-  kRunOnly,   ///< that token alone
-  kTask,      ///< any run's token, and users
+  kRun,      ///< alice, operators, and the token of trial 1's run
+  kRunOnly,  ///< that token alone
+  kTask,     ///< any run's token, and users
 };
 
 constexpr const char* kRoles[] = {"", "bob", "alice", "operator", "root", "task-1", "task-2"};
@@ -43,11 +44,15 @@ bool is_let_in(Access access, std::string_view role, bool is_read) {
 }
 
 constexpr const char* kUuid = "b8f635ed-7cca-46ec-86ec-000000000001";
-constexpr const char* kExperiment = R"({"config":"{name: s, entrypoint: t, searcher: {name: single, metric: loss}}","activate":true})";
-constexpr const char* kCustom = R"({"config":"{name: c, entrypoint: t, searcher: {name: custom, metric: loss}}","activate":true})";
+constexpr const char* kExperiment =
+    R"({"config":"{name: s, entrypoint: t, searcher: {name: single, metric: loss}}","activate":true})";
+constexpr const char* kCustom =
+    R"({"config":"{name: c, entrypoint: t, searcher: {name: custom, metric: loss}}","activate":true})";
 
 std::string task() { return task_name(fuzz::HttpSite::kClusterId, ExperimentId(1), TrialId(1)); }
-std::string run() { return allocation_name(fuzz::HttpSite::kClusterId, ExperimentId(1), TrialId(1), 1); }
+std::string run() {
+  return allocation_name(fuzz::HttpSite::kClusterId, ExperimentId(1), TrialId(1), 1);
+}
 
 struct Call {
   std::string who;
@@ -67,11 +72,17 @@ struct Row {
 const std::map<std::string, Call>& makings() {
   static const std::map<std::string, Call> kMakings = {
       {"model", {"alice", "POST", "/api/v1/models", R"({"name":"m"})"}},
-      {"checkpoint", {"task-1", "POST", "/api/v1/checkpoints", R"({"uuid":")" + std::string(kUuid) + R"(","allocationId":")" + run() + R"(","state":"STATE_COMPLETED","resources":{"a":"1"},"metadata":{"steps_completed":3}})"}},
-      {"version", {"alice", "POST", "/api/v1/models/m/versions", R"({"checkpointUuid":")" + std::string(kUuid) + R"("})"}},
+      {"checkpoint",
+       {"task-1", "POST", "/api/v1/checkpoints",
+        R"({"uuid":")" + std::string(kUuid) + R"(","allocationId":")" + run() +
+            R"(","state":"STATE_COMPLETED","resources":{"a":"1"},"metadata":{"steps_completed":3}})"}},
+      {"version",
+       {"alice", "POST", "/api/v1/models/m/versions",
+        R"({"checkpointUuid":")" + std::string(kUuid) + R"("})"}},
       {"workspace", {"alice", "POST", "/api/v1/workspaces", R"({"name":"w"})"}},
       {"project", {"alice", "POST", "/api/v1/workspaces/2/projects", R"({"name":"p"})"}},
-      {"template", {"alice", "PUT", "/api/v1/templates/t", R"({"name":"t","config":{"max_restarts":1}})"}},
+      {"template",
+       {"alice", "PUT", "/api/v1/templates/t", R"({"name":"t","config":{"max_restarts":1}})"}},
       {"custom", {"alice", "POST", "/api/v1/experiments", kCustom}},
       {"tensorboard", {"alice", "POST", "/api/v1/tensorboards", R"({"experimentIds":[1]})"}},
   };
@@ -111,20 +122,30 @@ std::vector<Row> rows() {
       {"GET /api/v1/job-queues-v2", Access::kUser},
       {"POST /api/v1/job-queues", Access::kOwner, R"({"updates":[{"jobId":"1","priority":40}]})"},
       // What runs say.
-      {"POST /api/v1/trials/{trial}/metrics", Access::kRun, R"({"group":"training","metrics":{"trialId":1,"trialRunId":1,"stepsCompleted":3,"metrics":{"avgMetrics":{"loss":1}}}})"},
+      {"POST /api/v1/trials/{trial}/metrics", Access::kRun,
+       R"({"group":"training","metrics":{"trialId":1,"trialRunId":1,"stepsCompleted":3,"metrics":{"avgMetrics":{"loss":1}}}})"},
       {"GET /api/v1/allocations/{allocation}/signals/preemption", Access::kRun},
       {"POST /api/v1/allocations/{allocation}/signals/ack_preemption", Access::kRun},
       {"POST /api/v1/webhooks/custom", Access::kTask},
       {"POST /api/v1/runs/start", Access::kRun, R"({"runId":1})"},
       {"POST /api/v1/trials/{trial}/progress", Access::kRun, R"({"progress":0.5})"},
       {"POST /api/v1/trials/{trial}/runner/metadata", Access::kRun, R"({"state":"training"})"},
-      {"POST /api/v1/trials/{trial}/early_exit", Access::kRun, R"({"reason":"EXITED_REASON_INVALID_HP"})"},
+      {"POST /api/v1/trials/{trial}/early_exit", Access::kRun,
+       R"({"reason":"EXITED_REASON_INVALID_HP"})"},
       {"POST /api/v1/runs/{run}/metadata", Access::kRun, R"({"metadata":{"a":1}})"},
       {"GET /api/v1/runs/{run}/metadata", Access::kUser},
       {"POST /api/v1/allocations/{allocation}/proxy_address", Access::kRunOnly, R"({"port":5000})"},
       {"POST /api/v1/checkpoints", Access::kRun, makings().at("checkpoint").body},
-      {"PATCH /api/v1/checkpoints", Access::kRun, R"({"checkpoints":[{"uuid":")" + std::string(kUuid) + R"(","resources":{"resources":{"a":"1"}}}]})", {"checkpoint"}},
-      {"POST /api/v1/trial-source-info", Access::kRun, R"({"trialSourceInfo":{"trialId":1,"checkpointUuid":")" + std::string(kUuid) + R"(","trialSourceInfoType":"TRIAL_SOURCE_INFO_TYPE_INFERENCE"}})", {"checkpoint"}},
+      {"PATCH /api/v1/checkpoints",
+       Access::kRun,
+       R"({"checkpoints":[{"uuid":")" + std::string(kUuid) +
+           R"(","resources":{"resources":{"a":"1"}}}]})",
+       {"checkpoint"}},
+      {"POST /api/v1/trial-source-info",
+       Access::kRun,
+       R"({"trialSourceInfo":{"trialId":1,"checkpointUuid":")" + std::string(kUuid) +
+           R"(","trialSourceInfoType":"TRIAL_SOURCE_INFO_TYPE_INFERENCE"}})",
+       {"checkpoint"}},
       // Logs, code and configuration are the owner's; figures are everybody's.
       {"GET /api/v1/trials/{trial}/logs", Access::kOwner},
       {"GET /api/v1/tasks/{task}/logs", Access::kOwner},
@@ -132,7 +153,8 @@ std::vector<Row> rows() {
       {"GET /api/v1/tasks/{task}/logs/fields", Access::kUser},
       {"PUT /api/v1/experiments/{experiment}/retain_logs", Access::kOwner, R"({"numDays":7})"},
       {"PUT /api/v1/trials/{trial}/retain_logs", Access::kOwner, R"({"numDays":7})"},
-      {"PUT /api/v1/projects/{project}/experiments/retain_logs", Access::kOwner, R"({"experimentIds":[1],"numDays":7})"},
+      {"PUT /api/v1/projects/{project}/experiments/retain_logs", Access::kOwner,
+       R"({"experimentIds":[1],"numDays":7})"},
       {"GET /api/v1/trials/{trial}/remaining_log_retention_days", Access::kUser},
       {"GET /api/v1/trials/time-series", Access::kUser},
       {"GET /api/v1/trials/metrics/training_metrics", Access::kUser},
@@ -154,20 +176,34 @@ std::vector<Row> rows() {
       {"GET /api/v1/experiments/{experiment}/trials", Access::kUser},
       {"GET /api/v1/experiments/{experiment}/checkpoints", Access::kUser},
       {"GET /api/v1/experiments/{experiment}/model_def", Access::kOwner},
-      {"GET /api/v1/experiments/{experiment}/searcher/best_searcher_validation_metric", Access::kUser},
+      {"GET /api/v1/experiments/{experiment}/searcher/best_searcher_validation_metric",
+       Access::kUser},
       {"DELETE /api/v1/projects/{project}/experiments/delete", Access::kOwner, one},
       {"POST /api/v1/projects/{project}/experiments/delete", Access::kOwner, one},
-      {"POST /api/v1/experiments/{experiment}/move", Access::kOwner, R"({"destinationProjectId":2})", {"workspace", "project"}},
-      {"POST /api/v1/preview-hp-search", Access::kUser, R"({"config":{"name":"s","entrypoint":"t","searcher":{"name":"single","metric":"loss"}}})"},
+      {"POST /api/v1/experiments/{experiment}/move",
+       Access::kOwner,
+       R"({"destinationProjectId":2})",
+       {"workspace", "project"}},
+      {"POST /api/v1/preview-hp-search", Access::kUser,
+       R"({"config":{"name":"s","entrypoint":"t","searcher":{"name":"single","metric":"loss"}}})"},
       {"GET /api/v1/experiments/{experiment}/searcher_events", Access::kUser, "{}", {"custom"}},
-      {"POST /api/v1/experiments/{experiment}/searcher_operations", Access::kOwner, R"({"searcherOperations":[{"setSearcherProgress":{"progress":0.5}}],"triggeredByEvent":{"id":1}})", {"custom"}},
+      {"POST /api/v1/experiments/{experiment}/searcher_operations",
+       Access::kOwner,
+       R"({"searcherOperations":[{"setSearcherProgress":{"progress":0.5}}],"triggeredByEvent":{"id":1}})",
+       {"custom"}},
       {"POST /api/v1/muster/import", Access::kOperator},
       // Checkpoints.
       {"GET /api/v1/checkpoints/{uuid}", Access::kUser, "{}", {"checkpoint"}},
       {"GET /api/v1/checkpoints/{uuid}/metrics", Access::kUser, "{}", {"checkpoint"}},
       {"GET /checkpoints/{uuid}", Access::kOwner, "{}", {"checkpoint"}},
-      {"POST /api/v1/checkpoints/{uuid}/metadata", Access::kOwner, R"({"checkpoint":{"metadata":{"a":1}}})", {"checkpoint"}},
-      {"POST /api/v1/checkpoints/rm", Access::kOwner, R"({"checkpointUuids":[")" + std::string(kUuid) + R"("],"checkpointGlobs":["*"]})", {"checkpoint"}},
+      {"POST /api/v1/checkpoints/{uuid}/metadata",
+       Access::kOwner,
+       R"({"checkpoint":{"metadata":{"a":1}}})",
+       {"checkpoint"}},
+      {"POST /api/v1/checkpoints/rm",
+       Access::kOwner,
+       R"({"checkpointUuids":[")" + std::string(kUuid) + R"("],"checkpointGlobs":["*"]})",
+       {"checkpoint"}},
       {"DELETE /api/v1/checkpoints", Access::kOwner, uuid, {"checkpoint"}},
       // Models.
       {"GET /api/v1/model/labels", Access::kUser},
@@ -178,12 +214,27 @@ std::vector<Row> rows() {
       {"DELETE /api/v1/models/{model}", Access::kOwner, "{}", {"model"}},
       {"POST /api/v1/models/{model}/archive", Access::kOwner, "{}", {"model"}},
       {"POST /api/v1/models/{model}/unarchive", Access::kOwner, "{}", {"model"}},
-      {"POST /api/v1/models/{model}/versions", Access::kOwner, makings().at("version").body, {"model", "checkpoint"}},
+      {"POST /api/v1/models/{model}/versions",
+       Access::kOwner,
+       makings().at("version").body,
+       {"model", "checkpoint"}},
       {"GET /api/v1/models/{model}/versions", Access::kUser, "{}", {"model"}},
-      {"GET /api/v1/models/{model}/versions/{version}", Access::kUser, "{}", {"model", "checkpoint", "version"}},
-      {"GET /api/v1/models/{model}/versions/{version}/metrics", Access::kUser, "{}", {"model", "checkpoint", "version"}},
-      {"PATCH /api/v1/models/{model}/versions/{version}", Access::kOwner, R"({"modelVersion":{"comment":"c"}})", {"model", "checkpoint", "version"}},
-      {"DELETE /api/v1/models/{model}/versions/{version}", Access::kOwner, "{}", {"model", "checkpoint", "version"}},
+      {"GET /api/v1/models/{model}/versions/{version}",
+       Access::kUser,
+       "{}",
+       {"model", "checkpoint", "version"}},
+      {"GET /api/v1/models/{model}/versions/{version}/metrics",
+       Access::kUser,
+       "{}",
+       {"model", "checkpoint", "version"}},
+      {"PATCH /api/v1/models/{model}/versions/{version}",
+       Access::kOwner,
+       R"({"modelVersion":{"comment":"c"}})",
+       {"model", "checkpoint", "version"}},
+      {"DELETE /api/v1/models/{model}/versions/{version}",
+       Access::kOwner,
+       "{}",
+       {"model", "checkpoint", "version"}},
       // Places.
       {"GET /api/v1/workspaces", Access::kUser},
       {"POST /api/v1/workspaces", Access::kUser, R"({"name":"mine"})"},
@@ -193,18 +244,33 @@ std::vector<Row> rows() {
       {"POST /api/v1/workspaces/{workspace}/archive", Access::kOwner, "{}", {"workspace"}},
       {"POST /api/v1/workspaces/{workspace}/unarchive", Access::kOwner, "{}", {"workspace"}},
       {"GET /api/v1/workspaces/{workspace}/projects", Access::kUser, "{}", {"workspace"}},
-      {"POST /api/v1/workspaces/{workspace}/projects", Access::kUser, R"({"name":"mine"})", {"workspace"}},
+      {"POST /api/v1/workspaces/{workspace}/projects",
+       Access::kUser,
+       R"({"name":"mine"})",
+       {"workspace"}},
       {"GET /api/v1/projects/{project}", Access::kUser, "{}", {"workspace", "project"}},
-      {"PATCH /api/v1/projects/{project}", Access::kOwner, R"({"name":"q"})", {"workspace", "project"}},
+      {"PATCH /api/v1/projects/{project}",
+       Access::kOwner,
+       R"({"name":"q"})",
+       {"workspace", "project"}},
       {"DELETE /api/v1/projects/{project}", Access::kOwner, "{}", {"workspace", "project"}},
-      {"PUT /api/v1/projects/{project}/notes", Access::kOwner, R"({"notes":[{"name":"n","contents":"c"}]})", {"workspace", "project"}},
-      {"POST /api/v1/projects/{project}/notes", Access::kOwner, R"({"name":"n","contents":"c"})", {"workspace", "project"}},
+      {"PUT /api/v1/projects/{project}/notes",
+       Access::kOwner,
+       R"({"notes":[{"name":"n","contents":"c"}]})",
+       {"workspace", "project"}},
+      {"POST /api/v1/projects/{project}/notes",
+       Access::kOwner,
+       R"({"name":"n","contents":"c"})",
+       {"workspace", "project"}},
       {"POST /api/v1/projects/{project}/archive", Access::kOwner, "{}", {"workspace", "project"}},
       {"POST /api/v1/projects/{project}/unarchive", Access::kOwner, "{}", {"workspace", "project"}},
       {"GET /api/v1/templates", Access::kUser},
       {"GET /api/v1/templates/{template}", Access::kUser, "{}", {"template"}},
       {"POST /api/v1/templates/{template}", Access::kUser, R"({"config":{"max_restarts":2}})"},
-      {"PUT /api/v1/templates/{template}", Access::kOwner, R"({"config":{"max_restarts":2}})", {"template"}},
+      {"PUT /api/v1/templates/{template}",
+       Access::kOwner,
+       R"({"config":{"max_restarts":2}})",
+       {"template"}},
       {"PATCH /api/v1/templates/{template}", Access::kOwner, R"({"max_restarts":2})", {"template"}},
       {"DELETE /api/v1/templates/{template}", Access::kOwner, "{}", {"template"}},
       // Services.
@@ -219,28 +285,46 @@ std::vector<Row> rows() {
     all.push_back({"POST /api/v1/experiments/{experiment}/" + verb, Access::kOwner});
     all.push_back({"POST /api/v1/projects/{project}/experiments/" + verb, Access::kOwner, one});
   }
-  for (const std::string call : {"ready", "waiting", "notify_container_running", "acceleratorData"}) {
+  for (const std::string call :
+       {"ready", "waiting", "notify_container_running", "acceleratorData"}) {
     all.push_back({"POST /api/v1/allocations/{allocation}/" + call, Access::kTask});
   }
   return all;
 }
 
 /// What stands in a route's braces, by name; what is not here is number 1.
-std::map<std::string, std::string> places(const std::vector<const char*>& made, const std::string& service) {
-  const bool is_custom = std::ranges::any_of(made, [](const char* name) { return std::string_view(name) == "custom"; });
-  return {{"experiment", is_custom ? "2" : "1"}, {"workspace", "2"}, {"project", "2"}, {"tensorboard", service}, {"service", service},
-          {"agent", "n0"}, {"uuid", kUuid}, {"model", "m"}, {"template", "t"}, {"allocation", run()}, {"task", task()}, {"label", "l"},
-          {"name", "alice"}, {"id", "1000"}};
+std::map<std::string, std::string> places(const std::vector<const char*>& made,
+                                          const std::string& service) {
+  const bool is_custom = std::ranges::any_of(
+      made, [](const char* name) { return std::string_view(name) == "custom"; });
+  return {{"experiment", is_custom ? "2" : "1"},
+          {"workspace", "2"},
+          {"project", "2"},
+          {"tensorboard", service},
+          {"service", service},
+          {"agent", "n0"},
+          {"uuid", kUuid},
+          {"model", "m"},
+          {"template", "t"},
+          {"allocation", run()},
+          {"task", task()},
+          {"label", "l"},
+          {"name", "alice"},
+          {"id", "1000"}};
 }
 
 std::string request_text(const Call& call) {
   std::string text = call.method + " " + call.path + " HTTP/1.1\r\nHost: localhost\r\n";
   if (!call.who.empty()) text += "Authorization: Bearer " + call.who + "\r\n";
   if (call.method == "GET") return text + "\r\n";
-  return text + "Content-Type: application/json\r\nContent-Length: " + std::to_string(call.body.size()) + "\r\n\r\n" + call.body;
+  return text +
+         "Content-Type: application/json\r\nContent-Length: " + std::to_string(call.body.size()) +
+         "\r\n\r\n" + call.body;
 }
 
-int status_of(std::string_view answer) { return answer.starts_with("HTTP/1.1 ") ? std::atoi(std::string(answer.substr(9, 3)).c_str()) : 0; }
+int status_of(std::string_view answer) {
+  return answer.starts_with("HTTP/1.1 ") ? std::atoi(std::string(answer.substr(9, 3)).c_str()) : 0;
+}
 /// Of several verbs at once the answer says which were denied.
 bool is_denied(std::string_view answer) {
   const int status = status_of(answer);
@@ -250,9 +334,11 @@ bool is_denied(std::string_view answer) {
 TEST(HttpRoles, EveryRouteByEveryKindOfToken) {
   fuzz::HttpSite site;
   std::map<std::string, bool> without_row;
-  for (const api::Route& route : site.router().routes()) without_row[std::string(fuzz::name_of(route.method)) + " " + route.pattern] = true;
+  for (const api::Route& route : site.router().routes())
+    without_row[std::string(fuzz::name_of(route.method)) + " " + route.pattern] = true;
   // The job that a row lets be made.
-  const std::string service = service_name(fuzz::HttpSite::kClusterId, site.cluster().state().next_job());
+  const std::string service =
+      service_name(fuzz::HttpSite::kClusterId, site.cluster().state().next_job());
   // Its own tests: a password is what it is about.
   without_row.erase("POST /api/v1/auth/login");
   for (const Row& row : rows()) {
@@ -264,14 +350,17 @@ TEST(HttpRoles, EveryRouteByEveryKindOfToken) {
       SCOPED_TRACE(route + " by '" + role + "'");
       std::string bytes;
       for (const char* making : row.before) bytes += request_text(makings().at(making));
-      const std::string path = fuzz::filled(route.substr(method.size() + 1), [&](const std::string& name) {
-        const auto value = values.find(name);
-        return value == values.end() ? std::string("1") : value->second;
-      });
+      const std::string path =
+          fuzz::filled(route.substr(method.size() + 1), [&](const std::string& name) {
+            const auto value = values.find(name);
+            return value == values.end() ? std::string("1") : value->second;
+          });
       bytes += request_text({role, method, path, row.body});
-      // A download waits until a node has read the files: that it is let in shows in there being no answer yet.
+      // A download waits until a node has read the files: that it is let in shows in there being no
+      // answer yet.
       const bool is_long = route == "GET /checkpoints/{uuid}" && is_let_in(row.access, role, true);
-      const std::string answers = is_long ? site.exchange_for(bytes, Duration::milliseconds(100)) : site.exchange(bytes);
+      const std::string answers =
+          is_long ? site.exchange_for(bytes, Duration::milliseconds(100)) : site.exchange(bytes);
       std::vector<std::string_view> parts;
       for (std::size_t at = answers.find("HTTP/1.1 "); at != answers.npos;) {
         const std::size_t next = answers.find("HTTP/1.1 ", at + 1);
@@ -279,8 +368,10 @@ TEST(HttpRoles, EveryRouteByEveryKindOfToken) {
         at = next;
       }
       ASSERT_EQ(parts.size(), row.before.size() + (is_long ? 0 : 1)) << answers;
-      for (std::size_t i = 0; i < row.before.size(); ++i) ASSERT_EQ(status_of(parts[i]) / 100, 2) << row.before[i] << ": " << parts[i];
-      EXPECT_EQ(!is_denied(parts.back()), is_let_in(row.access, role, method == "GET")) << parts.back();
+      for (std::size_t i = 0; i < row.before.size(); ++i)
+        ASSERT_EQ(status_of(parts[i]) / 100, 2) << row.before[i] << ": " << parts[i];
+      EXPECT_EQ(!is_denied(parts.back()), is_let_in(row.access, role, method == "GET"))
+          << parts.back();
     }
   }
   for (const auto& [route, is_missing] : without_row) ADD_FAILURE() << route << " has no row";

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "sched/plan.h"
+#include "sched/planner.h"
 #include "sched/reasons.h"
 #include "sched/testing.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sched/plan.h"
+#include "sched/planner.h"
 #include "sched/testing.h"
 #include "shared_data.h"
 

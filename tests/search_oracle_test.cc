@@ -1,5 +1,6 @@
-// Search methods against published tables: learning curves that were really measured, decisions of another implementation, and
-// expectations in closed form. Reads ../shared/data beside the source tree; without it the tests say that they are skipped.
+// Search methods against published tables: learning curves that were really measured, decisions of
+// another implementation, and expectations in closed form. Reads ../shared/data beside the source
+// tree; without it the tests say that they are skipped.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -23,7 +24,8 @@ using namespace shared_data;
 
 /// A benchmark that was measured on a grid: the value of every combination of indices.
 struct Table {
-  HyperSpace space;  ///< one axis of whole numbers per parameter, the indices 0..n-1 of its rising values
+  HyperSpace
+      space;  ///< one axis of whole numbers per parameter, the indices 0..n-1 of its rising values
   std::map<std::vector<std::int64_t>, double> values;
 
   double at(const Json& hparams) const {
@@ -36,7 +38,9 @@ struct Table {
 Table lda() {
   const auto lines = read_lines(data_path("hpo/lda_on_grid.csv"));
   std::array<std::set<double>, 3> axes;
-  const auto parameter = [](const std::string& line, std::size_t axis) { return std::stod(split(line)[axis]); };
+  const auto parameter = [](const std::string& line, std::size_t axis) {
+    return std::stod(split(line)[axis]);
+  };
   for (std::size_t i = 1; i < lines.size(); ++i) {
     for (std::size_t axis = 0; axis < 3; ++axis) axes[axis].insert(parameter(lines[i], axis));
   }
@@ -44,38 +48,48 @@ Table lda() {
   for (std::size_t i = 1; i < lines.size(); ++i) {
     std::vector<std::int64_t> place;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      place.push_back(std::distance(axes[axis].begin(), axes[axis].find(parameter(lines[i], axis))));
+      place.push_back(
+          std::distance(axes[axis].begin(), axes[axis].find(parameter(lines[i], axis))));
     }
     table.values[place] = parameter(lines[i], 3);
   }
   constexpr std::array<const char*, 3> kNames{"kappa", "s", "tau"};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    table.space.push_back({{kNames[axis]}, IntDomain{0, static_cast<std::int64_t>(axes[axis].size()) - 1, 100}});
+    table.space.push_back(
+        {{kNames[axis]}, IntDomain{0, static_cast<std::int64_t>(axes[axis].size()) - 1, 100}});
   }
   return table;
 }
 
-/// Logistic regression: 968 configurations, each after 5 · 2^k epochs, k = 0..9. Configuration c: lrate c / 88,
-/// l2 (c / 8) mod 11, batch c mod 8.
+/// Logistic regression: 968 configurations, each after 5 · 2^k epochs, k = 0..9. Configuration c:
+/// lrate c / 88, l2 (c / 8) mod 11, batch c mod 8.
 class LogisticRegression {
  public:
   static constexpr int kConfigurations = 968;
   LogisticRegression() {
-    const std::map<std::string, int> batches{{"20", 0}, {"40", 1}, {"80", 2}, {"160", 3}, {"320", 4}, {"640", 5}, {"1280", 6}, {"2560", 7}};
+    const std::map<std::string, int> batches{{"20", 0},  {"40", 1},  {"80", 2},   {"160", 3},
+                                             {"320", 4}, {"640", 5}, {"1280", 6}, {"2560", 7}};
     for (const std::string& line : read_lines(data_path("hpo/logreg_on_grid.csv.gz"))) {
       if (line.empty() || !std::isdigit(static_cast<unsigned char>(line[0]))) continue;
       const auto fields = split(line);
       const int lrate = std::stoi(fields[0]);
       const int l2 = static_cast<int>(std::lround(std::stod(fields[1]) * 10));
-      errors_[{lrate * 88 + l2 * 8 + batches.at(fields[2]), std::stoi(fields[3])}] = std::stod(fields[4]);
+      errors_[{lrate * 88 + l2 * 8 + batches.at(fields[2]), std::stoi(fields[3])}] =
+          std::stod(fields[4]);
     }
   }
   bool is_there() const { return !errors_.empty(); }
-  double error(int configuration, double epochs) const { return errors_.at({configuration, static_cast<int>(epochs)}); }
+  double error(int configuration, double epochs) const {
+    return errors_.at({configuration, static_cast<int>(epochs)});
+  }
   /// The k-th new trial of the published runs.
-  static int published_order(TrialIndex trial) { return static_cast<int>((389 * std::uint64_t{trial.value()} + 17) % kConfigurations); }
+  static int published_order(TrialIndex trial) {
+    return static_cast<int>((389 * std::uint64_t{trial.value()} + 17) % kConfigurations);
+  }
   LearningCurve published_curve() const {
-    return [this](TrialIndex trial, const Json&, double epochs) { return error(published_order(trial), epochs); };
+    return [this](TrialIndex trial, const Json&, double epochs) {
+      return error(published_order(trial), epochs);
+    };
   }
   /// A space over all configurations, and its curve.
   static HyperSpace space() { return {{{"c"}, IntDomain{0, kConfigurations - 1, {}}}}; }
@@ -108,11 +122,14 @@ double deviation_of(const std::vector<double>& values) {
 }
 
 /// The best value of each of `seeds` runs over a table.
-std::vector<double> bests(const Table& table, const SearchMethodConfig& method, std::uint64_t seeds) {
+std::vector<double> bests(const Table& table, const SearchMethodConfig& method,
+                          std::uint64_t seeds) {
   std::vector<double> best;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     Searcher searcher(config_of(method, 1), table.space, seed);
-    const LearningCurve curve = [&](TrialIndex, const Json& hparams, double) { return table.at(hparams); };
+    const LearningCurve curve = [&](TrialIndex, const Json& hparams, double) {
+      return table.at(hparams);
+    };
     best.push_back(best_of(run_virtually(searcher, 1, curve), 1));
   }
   return best;
@@ -130,7 +147,8 @@ Expectation expectation(const std::string& benchmark, const std::string& draws) 
   for (const std::string& line : read_lines(data_path("hpo/random_search_exact_expectation.csv"))) {
     const auto fields = split(line);
     if (fields.size() == 8 && fields[0] == benchmark && fields[3] == draws) {
-      return {static_cast<std::uint32_t>(std::stoul(draws)), std::stod(fields[6]), std::stod(fields[7])};
+      return {static_cast<std::uint32_t>(std::stoul(draws)), std::stod(fields[6]),
+              std::stod(fields[7])};
     }
   }
   return {};
@@ -145,7 +163,8 @@ TEST(RandomSearchTables, TheBestOfManyDrawsIsAsOrderStatisticsSay) {
     const Expectation expected = expectation("lda_on_grid", draws);
     ASSERT_GT(expected.draws, 0U);
     const double mean = mean_of(bests(table, RandomSearch{expected.draws}, kSeeds));
-    EXPECT_NEAR(mean, expected.mean, 4 * expected.deviation / std::sqrt(double{kSeeds})) << draws << " draws";
+    EXPECT_NEAR(mean, expected.mean, 4 * expected.deviation / std::sqrt(double{kSeeds}))
+        << draws << " draws";
   }
 }
 
@@ -167,7 +186,8 @@ TEST(GridSearchTables, EveryPointIsVisitedOnce) {
   if (table.values.empty()) GTEST_SKIP() << "there is no ../shared/data/hpo";
   Searcher searcher(config_of(GridSearch{}, 16), table.space, 1);
   std::map<double, int> seen;
-  const VirtualResult result = run_virtually(searcher, 1, [&](TrialIndex, const Json& hparams, double) { return table.at(hparams); });
+  const VirtualResult result = run_virtually(
+      searcher, 1, [&](TrialIndex, const Json& hparams, double) { return table.at(hparams); });
   EXPECT_EQ(result.trials.size(), 288U);
   EXPECT_NEAR(best_of(result, 1), 1266.167382, 1e-4);
   std::vector<Json> points;
@@ -179,8 +199,8 @@ TEST(GridSearchTables, EveryPointIsVisitedOnce) {
 
 // ---- halving ----
 
-/// Optuna 3.1.0: SuccessiveHalvingPruner(reduction_factor=4), one worker, 200 trials. A trial that is not pruned ends at 2,560
-/// epochs, before a rung at 5,120.
+/// Optuna 3.1.0: SuccessiveHalvingPruner(reduction_factor=4), one worker, 200 trials. A trial that
+/// is not pruned ends at 2,560 epochs, before a rung at 5,120.
 TEST(HalvingTables, TheStoppingFormDecidesAsOptunaRowByRow) {
   const LogisticRegression table;
   const auto golden = read_lines(data_path("hpo/optuna310_sha4_1worker_golden.csv"));
@@ -192,7 +212,8 @@ TEST(HalvingTables, TheStoppingFormDecidesAsOptunaRowByRow) {
   for (std::size_t i = 0; i < result.trials.size(); ++i) {
     const auto row = split(golden[i + 1]);
     const VirtualTrial& one = result.trials[i];
-    EXPECT_EQ(LogisticRegression::published_order(trial(static_cast<std::uint32_t>(i))), std::stoi(row[3]));
+    EXPECT_EQ(LogisticRegression::published_order(trial(static_cast<std::uint32_t>(i))),
+              std::stoi(row[3]));
     EXPECT_EQ(one.units, std::stod(row[5])) << "trial " << i;
     EXPECT_EQ(one.stop.has_value(), row[6] == "1") << "trial " << i;
     EXPECT_EQ(one.metric, std::stod(row[7])) << "trial " << i;
@@ -215,7 +236,9 @@ TEST(HalvingTables, TheSynchronousFormFindsThePublishedWinner) {
       EXPECT_EQ(LogisticRegression::published_order(trial(i)), 89);
       EXPECT_NEAR(result.trials[i].metric, 0.0750, 5e-5);
     }
-    EXPECT_EQ(ended, (std::map<double, int>{{5, 32}, {10, 16}, {20, 8}, {40, 4}, {80, 2}, {160, 1}, {320, 1}})) << at_once;
+    EXPECT_EQ(ended, (std::map<double, int>{
+                         {5, 32}, {10, 16}, {20, 8}, {40, 4}, {80, 2}, {160, 1}, {320, 1}}))
+        << at_once;
   }
 }
 
@@ -223,13 +246,15 @@ TEST(HalvingTables, TheSynchronousFormFindsThePublishedWinner) {
 double sign_test(int wins, int throws) {
   double chance = 0;
   for (int k = wins; k <= throws; ++k) {
-    chance += std::exp(std::lgamma(throws + 1) - std::lgamma(k + 1) - std::lgamma(throws - k + 1) - throws * std::log(2.0));
+    chance += std::exp(std::lgamma(throws + 1) - std::lgamma(k + 1) - std::lgamma(throws - k + 1) -
+                       throws * std::log(2.0));
   }
   return chance;
 }
 
-/// For a quarter of the training, adaptive ASHA with the defaults that users have finds better configurations than random
-/// search does. Over 20 seeds, by a one-sided sign test in which ties do not count.
+/// For a quarter of the training, adaptive ASHA with the defaults that users have finds better
+/// configurations than random search does. Over 20 seeds, by a one-sided sign test in which ties do
+/// not count.
 TEST(HalvingTables, AdaptiveAshaBeatsRandomSearchForAQuarterOfTheTraining) {
   const LogisticRegression table;
   if (!table.is_there()) GTEST_SKIP() << "there is no ../shared/data/hpo";
@@ -260,7 +285,8 @@ TEST(HalvingTables, AdaptiveAshaBeatsRandomSearchForAQuarterOfTheTraining) {
 
 // ---- population-based training ----
 
-/// The toy of Jaderberg et al. 2017, section 3: maximise Q = 1.2 - a^2 - b^2 with gradients of 1.2 - h0 a^2 - h1 b^2 only.
+/// The toy of Jaderberg et al. 2017, section 3: maximise Q = 1.2 - a^2 - b^2 with gradients of 1.2
+/// - h0 a^2 - h1 b^2 only.
 struct Toy {
   double a = 0.9;
   double b = 0.9;
@@ -294,7 +320,8 @@ double best_toy_quality(const PopulationTraining& config, std::uint64_t seed) {
         members[create->trial] = member;
         due.emplace_back(create->trial, *create->target);
       }
-      if (const auto* go_on = std::get_if<ContinueTrial>(&action)) due.emplace_back(go_on->trial, go_on->target);
+      if (const auto* go_on = std::get_if<ContinueTrial>(&action))
+        due.emplace_back(go_on->trial, go_on->target);
     }
   };
   hear(searcher.begin());
@@ -324,18 +351,24 @@ TEST(PopulationTraining, ExploitationSolvesTheToyAndWithoutItNobodyDoes) {
 
 // ---- Parzen estimators ----
 
-/// Optuna 3.1.0's default on the same table: 50 trials, 40 seeds: mean 1267.94, deviation 2.2; random 1269.54, 2.8.
+/// Optuna 3.1.0's default on the same table: 50 trials, 40 seeds: mean 1267.94, deviation 2.2;
+/// random 1269.54, 2.8.
 TEST(TpeTables, BetterThanRandomAndNoWorseThanOptuna) {
   Table table = lda();
   if (table.values.empty()) GTEST_SKIP() << "there is no ../shared/data/hpo";
   constexpr std::uint64_t kSeeds = 200;
   const auto tpe = bests(table, TpeSearch{50}, kSeeds);
   const auto random = bests(table, RandomSearch{50}, kSeeds);
-  const auto error_of = [](double deviation, double count) { return deviation * deviation / count; };
-  const double error = std::sqrt(error_of(deviation_of(tpe), kSeeds) + error_of(deviation_of(random), kSeeds));
-  EXPECT_LT(mean_of(tpe), mean_of(random) - 3 * error) << "TPE " << mean_of(tpe) << ", random " << mean_of(random);
+  const auto error_of = [](double deviation, double count) {
+    return deviation * deviation / count;
+  };
+  const double error =
+      std::sqrt(error_of(deviation_of(tpe), kSeeds) + error_of(deviation_of(random), kSeeds));
+  EXPECT_LT(mean_of(tpe), mean_of(random) - 3 * error)
+      << "TPE " << mean_of(tpe) << ", random " << mean_of(random);
   constexpr double kOptuna = 1267.94;
-  const double slack = 2 * std::sqrt(error_of(deviation_of(tpe), kSeeds) + error_of(2.2, 40)) + 0.1 * (1269.54 - kOptuna);
+  const double slack = 2 * std::sqrt(error_of(deviation_of(tpe), kSeeds) + error_of(2.2, 40)) +
+                       0.1 * (1269.54 - kOptuna);
   EXPECT_LT(mean_of(tpe), kOptuna + slack) << "TPE " << mean_of(tpe) << " sd " << deviation_of(tpe);
 }
 

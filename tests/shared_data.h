@@ -1,5 +1,5 @@
-// The data sets that tests read beside the source tree, in ../shared/data. A test whose file is not there says that it is
-// skipped.
+// The data sets that tests read beside the source tree, in ../shared/data. A test whose file is not
+// there says that it is skipped.
 #pragma once
 
 #include <zlib.h>

@@ -1,5 +1,6 @@
-// The supervisor's program with real tasks, driven as an agent drives it: launches go to its standard input, ends come from
-// the exit log. As root, whose tasks are another user's, and as an ordinary user.
+// The supervisor's program with real tasks, driven as an agent drives it: launches go to its
+// standard input, ends come from the exit log. As root, whose tasks are another user's, and as an
+// ordinary user.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -16,11 +17,11 @@
 #include <sstream>
 #include <thread>
 
-#include "codec/spool_path.h"
 #include "env/posix/process_runner.h"
 #include "model/agent_message.h"
 #include "records/log_record.h"
 #include "records/page_codec.h"
+#include "slurm/spool_path.h"
 
 namespace muster {
 namespace {
@@ -37,8 +38,9 @@ std::string text_of(const fs::path& path) {
 }
 
 TimePoint now() {
-  return TimePoint::from_microseconds(
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+  return TimePoint::from_microseconds(std::chrono::duration_cast<std::chrono::microseconds>(
+                                          std::chrono::system_clock::now().time_since_epoch())
+                                          .count());
 }
 
 /// A node's spool and its spawner. `uid`: the spawner's.
@@ -95,7 +97,8 @@ class Node {
     const auto size = static_cast<std::uint32_t>(bytes.size());
     std::string message(reinterpret_cast<const char*>(&size), sizeof size);
     message += bytes;
-    ASSERT_EQ(::send(fd_, message.data(), message.size(), MSG_NOSIGNAL), static_cast<ssize_t>(message.size()));
+    ASSERT_EQ(::send(fd_, message.data(), message.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(message.size()));
   }
 
   StepDone wait(std::uint32_t job) {
@@ -114,7 +117,7 @@ class Node {
     records::each_log_record(text_of(folder_ / "spool" / "exits"), [&](std::string_view record) {
       const auto message = records::decode_from_agent(record);
       if (!message.has_value()) return;
-      const auto* done = std::get_if<StepDone>(&*message);
+      const auto* done = get_if<StepDone>(&*message);
       if (done != nullptr && done->id.job == JobId(job)) ends.push_back(*done);
     });
     return ends;
@@ -138,7 +141,7 @@ class Node {
     return false;
   }
 
- /// As root alone.
+  /// As root alone.
   static void own(const fs::path& path, std::uint32_t uid) {
     fs::permissions(path, fs::perms(0755));
     if (::geteuid() != 0) return;
@@ -150,8 +153,18 @@ class Node {
     int fds[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     ProcessSpec spec;
-    spec.arguments = {"/bin/sh", "-c", (wrapper.empty() ? "exec" : wrapper) + " \"$@\"", "sh", (folder_ / "muster-stepd").string(), "--spool",
-                      (folder_ / "spool").string(), "--conf", "/none", "--cluster", folder_.filename().string(), "--hosts",
+    spec.arguments = {"/bin/sh",
+                      "-c",
+                      (wrapper.empty() ? "exec" : wrapper) + " \"$@\"",
+                      "sh",
+                      (folder_ / "muster-stepd").string(),
+                      "--spool",
+                      (folder_ / "spool").string(),
+                      "--conf",
+                      "/none",
+                      "--cluster",
+                      folder_.filename().string(),
+                      "--hosts",
                       (folder_ / "hosts").string()};
     spec.environment = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
     spec.user = ProcessUser{uid_, uid_, ""};
@@ -174,15 +187,21 @@ class StepdTest : public ::testing::TestWithParam<const char*> {
   void SetUp() override {
     const bool is_root = ::geteuid() == 0;
     if (std::string(GetParam()) == "root" && !is_root) GTEST_SKIP() << "needs root";
-    node = std::make_unique<Node>(std::string(GetParam()) == "root" ? 0 : is_root ? kOrdinaryUser : ::geteuid(), "");
+    node = std::make_unique<Node>(std::string(GetParam()) == "root" ? 0
+                                  : is_root                         ? kOrdinaryUser
+                                                                    : ::geteuid(),
+                                  "");
   }
   std::unique_ptr<Node> node;
 };
-INSTANTIATE_TEST_SUITE_P(As, StepdTest, ::testing::Values("root", "user"), [](const auto& of) { return std::string(of.param); });
+INSTANTIATE_TEST_SUITE_P(As, StepdTest, ::testing::Values("root", "user"),
+                         [](const auto& of) { return std::string(of.param); });
 
 TEST_P(StepdTest, EveryStepHasAPrivateFolderOfItsOwn) {
-  const char* script = "cat /run/determined/info/a.json; ls /run/determined; stat -c '%a %u' /run/determined/info/a.json\n"
-                       "echo $SLURM_JOB_ID > /run/determined/mine; sleep 1; cat /run/determined/mine\n";
+  const char* script =
+      "cat /run/determined/info/a.json; ls /run/determined; stat -c '%a %u' "
+      "/run/determined/info/a.json\n"
+      "echo $SLURM_JOB_ID > /run/determined/mine; sleep 1; cat /run/determined/mine\n";
   for (const std::uint32_t job : {1U, 2U}) {
     LaunchStep launch = node->script(job, script);
     launch.private_folders = {"/run/determined"};
@@ -193,18 +212,22 @@ TEST_P(StepdTest, EveryStepHasAPrivateFolderOfItsOwn) {
     const StepDone done = node->wait(job);
     EXPECT_EQ(done.error, "");
     const std::string uid = std::to_string(::geteuid() == 0 ? kOrdinaryUser : ::geteuid());
-    EXPECT_EQ(node->printed(job), "{\"job\": " + std::to_string(job) + "}\ninfo\n600 " + uid + "\n" + std::to_string(job) + "\n");
+    EXPECT_EQ(node->printed(job), "{\"job\": " + std::to_string(job) + "}\ninfo\n600 " + uid +
+                                      "\n" + std::to_string(job) + "\n");
   }
   EXPECT_FALSE(fs::exists("/run/determined/mine"));
 }
 
 TEST_P(StepdTest, ABindIsShownWhereTheHostHasNothing) {
   const fs::path source = node->work() / "shared" / "fs";
-  LaunchStep launch = node->script(1, "echo kept > /muster_shared_fs/deep/note && ls / | grep -c . && cat /etc/hosts && hostname\n"
-                                      "echo no > /new 2>&1 || echo refused\ncat /muster_seen/fs/deep/note\n"
-                                      "touch /muster_seen/x 2>/dev/null || echo read-only\n");
+  LaunchStep launch = node->script(
+      1,
+      "echo kept > /muster_shared_fs/deep/note && ls / | grep -c . && cat /etc/hosts && hostname\n"
+      "echo no > /new 2>&1 || echo refused\ncat /muster_seen/fs/deep/note\n"
+      "touch /muster_seen/x 2>/dev/null || echo read-only\n");
   launch.private_folders = {"/muster_shared_fs/deep/private"};
-  launch.binds = {{source.string(), "/muster_shared_fs", false}, {(node->work() / "shared").string(), "/muster_seen", true}};
+  launch.binds = {{source.string(), "/muster_shared_fs", false},
+                  {(node->work() / "shared").string(), "/muster_seen", true}};
   (void)fs::create_directories(source / "deep");
   for (const auto& path : {source.parent_path(), source, source / "deep"}) {
     Node::own(path, kOrdinaryUser);
@@ -220,13 +243,19 @@ TEST_P(StepdTest, ABindIsShownWhereTheHostHasNothing) {
 }
 
 TEST_P(StepdTest, TheRestOfTheHostIsAsItWas) {
-  const std::string probe = "pwd; ls -d /run/*/ | sort; readlink /bin; findmnt -rno TARGET /proc; cat /proc/self/cgroup | grep -c .\n"
-                            "test -w /tmp && echo writable; grep -c processor /proc/cpuinfo; ls /proc/self/fd | tr '\\n' ' '; ulimit -n\n";
+  const std::string probe =
+      "pwd; ls -d /run/*/ | sort; readlink /bin; findmnt -rno TARGET /proc; cat /proc/self/cgroup "
+      "| grep -c .\n"
+      "test -w /tmp && echo writable; grep -c processor /proc/cpuinfo; ls /proc/self/fd | tr '\\n' "
+      "' '; ulimit -n\n";
   LaunchStep plain = node->script(1, probe);
   ASSERT_EQ(node->run(plain).error, "");
-  LaunchStep apart = node->script(2, probe + "echo here > /tmp/$MUSTER_PROBE\ngrep -E '^(NoNewPrivs|CapEff):' /proc/self/status\n");
+  LaunchStep apart = node->script(
+      2, probe +
+             "echo here > /tmp/$MUSTER_PROBE\ngrep -E '^(NoNewPrivs|CapEff):' /proc/self/status\n");
   const std::string name = node->folder().filename().string() + ".probe";
-  apart.environment = std::make_shared<const std::string>("MUSTER_PROBE=" + name + std::string(1, '\0') + "PATH=/usr/bin:/bin" + std::string(1, '\0'));
+  apart.environment = std::make_shared<const std::string>(
+      "MUSTER_PROBE=" + name + std::string(1, '\0') + "PATH=/usr/bin:/bin" + std::string(1, '\0'));
   apart.private_folders = {"/run/muster_private"};
   ASSERT_EQ(node->run(apart).error, "");
   std::string expected = node->printed(1);
@@ -249,28 +278,36 @@ LaunchStep of_trial(LaunchStep launch) {
 }
 
 TEST_P(StepdTest, WhatATrialWritesIsKeptByRankAndStream) {
-  const LaunchStep launch = of_trial(node->script(1, "echo out; echo err >&2; echo '[rank=2] two'; printf '[rank=3] three'; printf '[ra'"));
+  const LaunchStep launch = of_trial(node->script(
+      1, "echo out; echo err >&2; echo '[rank=2] two'; printf '[rank=3] three'; printf '[ra'"));
   EXPECT_EQ(node->run(launch).error, "");
   const auto kept = [&](std::uint32_t rank, LogStream stream) {
-    return text_of(node->folder() / "spool" / "output" / output_file_text({launch.id, TrialId(5), 0, rank, stream}));
+    return text_of(node->folder() / "spool" / "output" /
+                   output_file_text({launch.id, TrialId(5), 0, rank, stream}));
   };
   EXPECT_EQ(kept(0, LogStream::kStdout), "out\n");
   EXPECT_EQ(kept(0, LogStream::kStderr), "err\n");
   EXPECT_EQ(kept(2, LogStream::kStdout), "two\n");
   EXPECT_EQ(kept(3, LogStream::kStdout), "three[ra");
-  // The two streams are two pipes: where what comes by the one stands in the file among the other's is chance.
+  // The two streams are two pipes: where what comes by the one stands in the file among the other's
+  // is chance.
   std::string printed = node->printed(1);
   const auto err = printed.find("err\n");
   ASSERT_NE(err, std::string::npos) << printed;
   EXPECT_EQ(printed.erase(err, 4), "out\n[rank=2] two\n[rank=3] three[ra");
   ASSERT_EQ(node->run(node->script(2, "echo no trial")).error, "");
-  EXPECT_EQ(std::distance(fs::directory_iterator(node->folder() / "spool" / "output"), fs::directory_iterator()), 4);
+  EXPECT_EQ(std::distance(fs::directory_iterator(node->folder() / "spool" / "output"),
+                          fs::directory_iterator()),
+            4);
 }
 
 TEST_P(StepdTest, AStreamThatSomebodyElseHoldsOpenDelaysTheEndALittle) {
   node->launch(of_trial(node->script(1, "echo $$; sleep 1\n")));
-  for (int i = 0; i < 100 && node->printed(1).empty(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  const int held = ::open(("/proc/" + std::to_string(std::atoi(node->printed(1).c_str())) + "/fd/1").c_str(), O_WRONLY | O_CLOEXEC);
+  for (int i = 0; i < 100 && node->printed(1).empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const int held =
+      ::open(("/proc/" + std::to_string(std::atoi(node->printed(1).c_str())) + "/fd/1").c_str(),
+             O_WRONLY | O_CLOEXEC);
   ASSERT_GE(held, 0) << node->printed(1);
   EXPECT_EQ(node->wait(1).tasks.front(), ExitStatus::exited(0));
   ::close(held);
@@ -286,11 +323,24 @@ TEST_P(StepdTest, PathsThatCannotBeAreNamed) {
     EXPECT_FALSE(done.is_node_fault) << done.error;
     return done.error;
   };
-  EXPECT_NE(refusal([](LaunchStep& l) { l.private_folders.push_back("run/x"); }).find("path 'run/x'"), std::string::npos);
-  EXPECT_NE(refusal([](LaunchStep& l) { l.private_folders.push_back("/run/../x"); }).find("path '/run/../x'"), std::string::npos);
-  EXPECT_NE(refusal([](LaunchStep& l) { l.files = {{"/etc/passwd", ""}}; }).find("/etc/passwd is not below a private folder"), std::string::npos);
-  EXPECT_NE(refusal([](LaunchStep& l) { l.binds = {{"/tmp", "/run/determined", false}}; }).find("two things"), std::string::npos);
-  EXPECT_NE(refusal([](LaunchStep& l) { l.binds = {{"/proc/none/x", "/mnt", false}}; }).find("could not make the folder /proc/none/x"),
+  EXPECT_NE(
+      refusal([](LaunchStep& l) { l.private_folders.push_back("run/x"); }).find("path 'run/x'"),
+      std::string::npos);
+  EXPECT_NE(refusal([](LaunchStep& l) {
+              l.private_folders.push_back("/run/../x");
+            }).find("path '/run/../x'"),
+            std::string::npos);
+  EXPECT_NE(refusal([](LaunchStep& l) {
+              l.files = {{"/etc/passwd", ""}};
+            }).find("/etc/passwd is not below a private folder"),
+            std::string::npos);
+  EXPECT_NE(refusal([](LaunchStep& l) {
+              l.binds = {{"/tmp", "/run/determined", false}};
+            }).find("two things"),
+            std::string::npos);
+  EXPECT_NE(refusal([](LaunchStep& l) {
+              l.binds = {{"/proc/none/x", "/mnt", false}};
+            }).find("could not make the folder /proc/none/x"),
             std::string::npos);
 }
 
@@ -313,13 +363,18 @@ TEST_P(StepdTest, NobodySeesThroughABindWhatHeMayNotReach) {
   LaunchStep launch = node->script(1, "ls /mnt\n");
   launch.binds = {{(closed / "open").string(), "/mnt", false}};
   const StepDone done = node->run(launch);
-  EXPECT_NE(done.error.find("could not make the folder " + (closed / "open").string()), std::string::npos) << done.error;
+  EXPECT_NE(done.error.find("could not make the folder " + (closed / "open").string()),
+            std::string::npos)
+      << done.error;
   EXPECT_NE(done.error.find("Permission denied"), std::string::npos) << done.error;
 }
 
 TEST_P(StepdTest, APrivateFolderIsBoundedWhereTheNodeCanBoundIt) {
-  if (std::string(GetParam()) != "root") GTEST_SKIP() << "an ordinary user's own disk is all that it can fill";
-  LaunchStep launch = node->script(1, "stat -f -c '%T %b %S' /run/determined; echo x > /run/determined/mine && cat /run/determined/mine\n");
+  if (std::string(GetParam()) != "root")
+    GTEST_SKIP() << "an ordinary user's own disk is all that it can fill";
+  LaunchStep launch = node->script(1,
+                                   "stat -f -c '%T %b %S' /run/determined; echo x > "
+                                   "/run/determined/mine && cat /run/determined/mine\n");
   launch.private_folders = {"/run/determined"};
   const StepDone done = node->run(launch);
   EXPECT_EQ(done.error, "");
@@ -345,7 +400,9 @@ TEST_P(StepdTest, AFifoWithoutAPartnerEndsTheStepWithTheReason) {
     spec->text.set(is_output ? JobText::kStdOut : JobText::kStdIn, fifo.string());
     launch.job = spec;
     const StepDone done = node->run(launch);
-    EXPECT_NE(done.error.find(is_output ? "nobody reads from" : "nobody writes to"), std::string::npos) << done.error;
+    EXPECT_NE(done.error.find(is_output ? "nobody reads from" : "nobody writes to"),
+              std::string::npos)
+        << done.error;
     EXPECT_FALSE(done.is_node_fault);
   }
 }
@@ -457,8 +514,10 @@ TEST(StepdLimits, WhatAClientAsksForStaysBelowTheHardLimitsOfTheNode) {
 
 TEST(StepdWithoutNamespaces, FailsInWords) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to have the limit of a user namespace";
-  // In a user namespace of its own the supervisor is root, and may not make another mount namespace.
-  Node node(0, "exec unshare -r sh -c 'echo 0 > /proc/sys/user/max_mnt_namespaces && exec \"$@\"' sh");
+  // In a user namespace of its own the supervisor is root, and may not make another mount
+  // namespace.
+  Node node(0,
+            "exec unshare -r sh -c 'echo 0 > /proc/sys/user/max_mnt_namespaces && exec \"$@\"' sh");
   LaunchStep launch = node.script(1, "echo ran\n");
   auto job = std::make_shared<JobSpec>(*launch.job);
   job->user = UserId(0);
@@ -466,7 +525,8 @@ TEST(StepdWithoutNamespaces, FailsInWords) {
   launch.job = job;
   launch.private_folders = {"/run/determined"};
   const StepDone done = node.run(launch);
-  EXPECT_NE(done.error.find("this host allows no mount namespace"), std::string::npos) << done.error;
+  EXPECT_NE(done.error.find("this host allows no mount namespace"), std::string::npos)
+      << done.error;
   EXPECT_FALSE(done.is_node_fault) << "the node is of use to whoever needs no folders of his own";
   EXPECT_EQ(node.printed(1), "");
   LaunchStep plain = node.script(2, "echo ran\n");

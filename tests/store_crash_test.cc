@@ -1,4 +1,5 @@
-// Writers of the stores are killed at random points; whatever they acknowledged through a pipe must be there, once.
+// Writers of the stores are killed at random points; whatever they acknowledged through a pipe must
+// be there, once.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -9,8 +10,8 @@
 #include <functional>
 
 #include "base/rng.h"
-#include "store/log_store.h"
-#include "store/metric_store.h"
+#include "store/logs/log_store.h"
+#include "store/metrics/metric_store.h"
 
 namespace muster {
 namespace {
@@ -31,15 +32,19 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// Runs `write` in a child that is killed after `us` microseconds; the answer is the last number that it acknowledged.
-std::uint64_t killed_after(std::uint64_t us, const std::function<void(const std::function<void(std::uint64_t)>&)>& write) {
+/// Runs `write` in a child that is killed after `us` microseconds; the answer is the last number
+/// that it acknowledged.
+std::uint64_t killed_after(
+    std::uint64_t us, const std::function<void(const std::function<void(std::uint64_t)>&)>& write) {
   int ends[2];
   CHECK(pipe(ends) == 0);
   const pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
     close(ends[0]);
-    write([&](std::uint64_t number) { CHECK(::write(ends[1], &number, sizeof(number)) == sizeof(number)); });
+    write([&](std::uint64_t number) {
+      CHECK(::write(ends[1], &number, sizeof(number)) == sizeof(number));
+    });
     _exit(0);
   }
   close(ends[1]);
@@ -50,7 +55,8 @@ std::uint64_t killed_after(std::uint64_t us, const std::function<void(const std:
   EXPECT_TRUE(WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
       << "the writer ended by itself: " << status;
   std::uint64_t last = 0;
-  for (std::uint64_t number = 0; read(ends[0], &number, sizeof(number)) == sizeof(number);) last = number;
+  for (std::uint64_t number = 0; read(ends[0], &number, sizeof(number)) == sizeof(number);)
+    last = number;
   close(ends[0]);
   return last;
 }
@@ -76,7 +82,8 @@ std::vector<std::uint64_t> numbers_in(MetricStore& store) {
   for (std::uint32_t trial = 1; trial <= 7; ++trial) {
     std::optional<MetricCursor> after;
     do {
-      const auto page = store.read_series({.trial = TrialId(trial), .group = "training", .metric = "number"}, after, 5'000);
+      const auto page = store.read_series(
+          {.trial = TrialId(trial), .group = "training", .metric = "number"}, after, 5'000);
       CHECK(page.has_value(), "{}", page.error().text());
       for (const MetricPoint& point : page->points)
         numbers.push_back(static_cast<std::uint64_t>(std::get<double>(point.value)));
@@ -95,15 +102,16 @@ TEST(StoreCrash, AKilledWriterOfMetricsLosesAndDoublesNothing) {
   std::uint64_t kills_at_work = 0;
   for (int round = 0; round < 12; ++round) {
     SCOPED_TRACE(::testing::Message() << "round " << round);
-    const std::uint64_t acknowledged = killed_after(20'000 + rng.below(150'000), [&](const auto& acknowledge) {
-      auto store = metric_store(path);
-      for (std::uint64_t at = next; at < next + 200'000;) {
-        std::vector<MetricReport> batch;
-        for (int i = 0; i < 50; ++i) batch.push_back(report_of(at++));
-        CHECK(store->append(batch).has_value());
-        acknowledge(at);
-      }
-    });
+    const std::uint64_t acknowledged =
+        killed_after(20'000 + rng.below(150'000), [&](const auto& acknowledge) {
+          auto store = metric_store(path);
+          for (std::uint64_t at = next; at < next + 200'000;) {
+            std::vector<MetricReport> batch;
+            for (int i = 0; i < 50; ++i) batch.push_back(report_of(at++));
+            CHECK(store->append(batch).has_value());
+            acknowledge(at);
+          }
+        });
     auto store = metric_store(path);
     const std::vector<std::uint64_t> numbers = numbers_in(*store);
     for (std::uint64_t i = 0; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], i);
@@ -129,7 +137,8 @@ std::unique_ptr<LogStore> log_store(const std::string& path) {
   return std::move(store).value();
 }
 
-/// Whole lines of both ranks, checked to be each rank's in order. A batch may end in the middle of a line.
+/// Whole lines of both ranks, checked to be each rank's in order. A batch may end in the middle of
+/// a line.
 std::uint64_t check_lines(LogStore& store) {
   std::uint64_t next[2] = {0, 0};
   LogQuery query;
@@ -150,27 +159,29 @@ TEST(StoreCrash, AKilledWriterOfLogsLosesAndDoublesNothing) {
   std::uint64_t kills_at_work = 0;
   for (int round = 0; round < 12; ++round) {
     SCOPED_TRACE(::testing::Message() << "round " << round);
-    const std::uint64_t acknowledged = killed_after(20'000 + rng.below(150'000), [&](const auto& acknowledge) {
-      auto store = log_store(path);
-      // As a supervisor does after a restart: some of what was sent is sent again.
-      for (std::uint64_t offset = sent_before - std::min<std::uint64_t>(sent_before, 100);
-           offset < sent_before + 100'000'000;) {
-        std::string bytes;
-        for (std::uint64_t number = offset / 40; bytes.size() < 4'000; ++number) bytes += line_of(number);
-        bytes = bytes.substr(offset % 40, 1'017);
-        std::vector<LogFragment> batch(2);
-        for (std::uint32_t rank = 0; rank < 2; ++rank) {
-          batch[rank].owner = kOwner;
-          batch[rank].rank = rank;
-          batch[rank].offset = offset;
-          batch[rank].bytes = bytes;
-        }
-        const auto offsets = store->append(batch);
-        CHECK(offsets.has_value() && offsets->at(0) >= offset + bytes.size());
-        offset += bytes.size();
-        acknowledge(offset);
-      }
-    });
+    const std::uint64_t acknowledged =
+        killed_after(20'000 + rng.below(150'000), [&](const auto& acknowledge) {
+          auto store = log_store(path);
+          // As a supervisor does after a restart: some of what was sent is sent again.
+          for (std::uint64_t offset = sent_before - std::min<std::uint64_t>(sent_before, 100);
+               offset < sent_before + 100'000'000;) {
+            std::string bytes;
+            for (std::uint64_t number = offset / 40; bytes.size() < 4'000; ++number)
+              bytes += line_of(number);
+            bytes = bytes.substr(offset % 40, 1'017);
+            std::vector<LogFragment> batch(2);
+            for (std::uint32_t rank = 0; rank < 2; ++rank) {
+              batch[rank].owner = kOwner;
+              batch[rank].rank = rank;
+              batch[rank].offset = offset;
+              batch[rank].bytes = bytes;
+            }
+            const auto offsets = store->append(batch);
+            CHECK(offsets.has_value() && offsets->at(0) >= offset + bytes.size());
+            offset += bytes.size();
+            acknowledge(offset);
+          }
+        });
     auto store = log_store(path);
     const std::uint64_t lines = check_lines(*store);
     ASSERT_GE(lines, acknowledged / 40);

@@ -27,7 +27,7 @@ def archive_of(folder):
 
 def source_of(data):
     rows = (", ".join(str(byte) for byte in data[at:at + 32]) for at in range(0, len(data), 32))
-    return ("// Made by tools/embed_services.py.\n#include \"codec/service_script.h\"\n\nnamespace muster::detail {\n\n"
+    return ("// Made by tools/embed_services.py.\n#include \"trials/service_script.h\"\n\nnamespace muster::detail {\n\n"
             "const unsigned char kServiceArchive[] = {\n" + ",\n".join(rows) + "};\n"
             "const std::size_t kServiceArchiveSize = sizeof kServiceArchive;\n\n}  // namespace muster::detail\n")
 

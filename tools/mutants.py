@@ -5,7 +5,7 @@ tests/mutants/*.mutants hold small edits that are found by their content, so tha
 
     [name of the bug]
     tests: controller_test sim_smoke     programs of bin/, or tests of ctest by name; the cheapest level that should fail
-    - a line as it stands in src/        one or more in a row; blanks at both ends do not count
+    - a line as it stands in src/        one or more in a row; blanks and line breaks do not count
     + what stands there instead
 
 mutants.py --check                    every edit is found, once
@@ -57,36 +57,60 @@ def sources(root):
     return [path for path in sorted((root / "src").rglob("*")) if path.suffix in (".cc", ".h") and not path.name.endswith("_test.cc")]
 
 
+def without_blanks(text):
+    return re.sub(r"\s+", "", text)
+
+
+class Text:
+    """A source without its blanks, so that formatting it anew hides no mutant; `at` is where each character stood."""
+
+    def __init__(self, path):
+        self.whole = path.read_text()
+        self.at = [i for i, c in enumerate(self.whole) if not c.isspace()]
+        self.dense = "".join(self.whole[i] for i in self.at)
+
+    def span(self, first, end):
+        """The lines that hold [first, end) of the dense text and nothing else; None where there is something else."""
+        begin, last = self.at[first], self.at[end - 1]
+        line_begin = self.whole.rfind("\n", 0, begin) + 1
+        line_end = self.whole.find("\n", last)
+        line_end = len(self.whole) if line_end < 0 else line_end
+        is_whole = not self.whole[line_begin:begin].strip() and not self.whole[last + 1:line_end].strip()
+        return (line_begin, line_end) if is_whole else None
+
+
 def places(mutant, texts):
-    """Where its lines stand: (file, first line)."""
+    """Where its lines stand: (file, begin, end) in characters of the text."""
+    old = without_blanks("".join(mutant.old))
     found = []
-    for path, lines in texts.items():
-        for first in range(len(lines) - len(mutant.old) + 1):
-            if all(lines[first + i].strip() == old for i, old in enumerate(mutant.old)):
-                found.append((path, first))
+    for path, text in texts.items():
+        first = text.dense.find(old)
+        while first >= 0:
+            span = text.span(first, first + len(old))
+            if span:
+                found.append((path, *span))
+            first = text.dense.find(old, first + 1)
     return found
 
 
 def check(mutants, root):
-    texts = {path: path.read_text().split("\n") for path in sources(root)}
+    texts = {path: Text(path) for path in sources(root)}
     wrong = []
     for mutant in mutants:
         found = places(mutant, texts)
         if len(found) != 1:
-            where = ", ".join(f"{path.relative_to(root)}:{line + 1}" for path, line in found) or "nowhere"
+            where = ", ".join(f"{path.relative_to(root)}:{texts[path].whole.count(chr(10), 0, begin) + 1}" for path, begin, _ in found) or "nowhere"
             wrong.append(f"{mutant.file}: [{mutant.name}] stands {where}; it must stand in one place")
     return wrong
 
 
 def apply(mutant, root):
     """Returns what puts the file back."""
-    texts = {path: path.read_text().split("\n") for path in sources(root)}
-    (path, first), = places(mutant, texts)
-    lines = texts[path]
-    before = "\n".join(lines)
-    indent = lines[first][:len(lines[first]) - len(lines[first].lstrip())]
-    lines[first:first + len(mutant.old)] = [indent + line for line in mutant.new]
-    path.write_text("\n".join(lines))
+    texts = {path: Text(path) for path in sources(root)}
+    (path, begin, end), = places(mutant, texts)
+    before = texts[path].whole
+    indent = re.match(r"[ ]*", before[begin:]).group(0)
+    path.write_text(before[:begin] + "\n".join(indent + line for line in mutant.new) + before[end:])
     return lambda: path.write_text(before)
 
 

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Installs what building, testing and the demo need and is not there: Debian 12 packages only.
+# Installs what is needed and not there: Debian 12 packages only.
+#   setup.sh        for the programs and the demo
+#   setup.sh test   for the tests, too
 set -euo pipefail
 
 packages=(
@@ -7,11 +9,12 @@ packages=(
   g++ cmake ninja-build ccache pkg-config capnproto libcapnp-dev libsoci-dev libsqlite3-dev libhwloc-dev
   libfmt-dev libyaml-cpp-dev libexpected-dev libcli11-dev libssl-dev zlib1g-dev libjemalloc-dev libzstd-dev libre2-dev
   nlohmann-json3-dev libarchive-dev
-  # testing
-  libgtest-dev libgmock-dev python3 python3-pytest python3-pytest-xdist python3-venv sqlite3 procps curl
   # the demo trains a real model
-  python3-torch python3-sklearn python3-numpy
+  python3 python3-torch python3-sklearn python3-numpy procps
 )
+if [ "${1:-}" = test ]; then
+  packages+=(libgtest-dev libgmock-dev clang-format python3-pytest python3-pytest-xdist python3-venv sqlite3 curl)
+fi
 
 missing=()
 for package in "${packages[@]}"; do

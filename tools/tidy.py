@@ -27,7 +27,7 @@ LITERAL = re.compile(
     r"""|(?<!\w)'(?:\\.|[^'\\\n])+'""",
     re.DOTALL)
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
-# `src/cli/srun.cc` and [text](docs/file.md): paths that a document names.
+# `src/cli/slurm/srun.cc` and [text](docs/file.md): paths that a document names.
 NAMED_PATH = re.compile(r"`([\w./-]+\.(?:cc|h|py|sh|md|toml|capnp|sbatch))`|\]\(([^)#:\s]+)\)")
 MARK = "TO" + "DO"
 MARKED = re.compile(rf"\b(?:{MARK}|FIX" + r"ME)\b")
@@ -105,7 +105,8 @@ def check_includes(source):
         quote, path = match.groups()
         target = path.split("/")[0]
         if quote == '"' and "/" not in path:
-            yield number, f'"{path}" is relative; include it as "{source.folder}/{path}"'
+            folder = source.path.rsplit("/", 1)[0].removeprefix("src/")
+            yield number, f'"{path}" is relative; include it as "{folder}/{path}"'
         elif target in source.layers and target != source.folder:
             other = source.layers[target]
             if other >= source.layer:
@@ -166,9 +167,69 @@ def check_length(source, limit):
         yield limit, f"{count} lines, above {limit}; split it by noun"
 
 
+def raw_lines(text):
+    """The lines that a raw string has a part of: they are what they are."""
+    lines = set()
+    for match in LITERAL.finditer(text):
+        if match.group("mark") is not None:
+            first = text.count("\n", 0, match.start()) + 1
+            lines.update(range(first, first + match.group(0).count("\n") + 1))
+    return lines
+
+
+def check_width(source, limit):
+    if not source.is_code:
+        return
+    long_lines = [(number, len(line)) for number, line in numbered(source.text) if len(line) > limit]
+    raw = raw_lines(source.text) if long_lines else set()
+    for number, width in long_lines:
+        if number not in raw:
+            yield number, f"{width} columns, above {limit}; break the line"
+
+
 def check_built(source, build_text):
     if source.is_test and source.path not in build_text:
         yield 1, "no target builds this test; put it into a folder that CMake globs, or configure again"
+
+
+def folder_edges(sources):
+    """{folder: {included folder: (file, line, path)}} of all code but tests, each with the first include that makes it."""
+    paths = {source.path for source in sources}
+    edges = {}
+    for source in sources:
+        if source.folder is None or not source.is_code or source.is_test or "/precompiled/" in source.path:
+            continue
+        folder = source.path.rsplit("/", 1)[0]
+        for number, line in numbered(source.code):
+            match = INCLUDE.match(line)
+            if match and match.group(1) == '"':
+                path = match.group(2)
+                target = "src/" + path if "src/" + path in paths else path
+                included = target.rsplit("/", 1)[0]
+                if target in paths and included != folder:
+                    edges.setdefault(folder, {}).setdefault(included, (source.path, number, path))
+    return edges
+
+
+def reachable(edges, start):
+    found, todo = set(), [start]
+    while todo:
+        for folder in edges.get(todo.pop(), {}):
+            if folder not in found:
+                found.add(folder)
+                todo.append(folder)
+    return found
+
+
+def check_cycles(sources):
+    """Folders that include each other, at any depth: one violation for each include that is a part of a circle."""
+    edges = folder_edges(sources)
+    reach = {folder: reachable(edges, folder) for folder in edges}
+    for folder in sorted(edges):
+        for included, (file, number, path) in sorted(edges[folder].items()):
+            if folder in reach.get(included, ()):
+                yield Violation(file, number, "cycle", f'"{path}" is a part of a circle: {folder} -> {included} -> … -> {folder}; '
+                                "move what both need to a folder below")
 
 
 def check_named_paths(root, paths):
@@ -210,10 +271,13 @@ def build_text_of(build):
 def violations_of(root, build, config):
     build_text = build_text_of(build)
     limit = config.get("limits", {}).get("lines", 900)
-    for source in sources_of(root, config["layers"]):
+    width = config.get("limits", {}).get("columns", 100)
+    sources = list(sources_of(root, config["layers"]))
+    yield from check_cycles(sources)
+    for source in sources:
         checks = [("layer", check_includes(source)), ("todo", check_todo(source)),
                   ("blank", check_blanks(source)), ("header", check_header(source)),
-                  ("length", check_length(source, limit)), ("unbuilt_test", check_built(source, build_text))]
+                  ("length", check_length(source, limit)), ("width", check_width(source, width)), ("unbuilt_test", check_built(source, build_text))]
         checks += [(rule["name"], check_rule(rule, source)) for rule in config.get("rule", [])]
         for name, found in checks:
             for number, text in found:

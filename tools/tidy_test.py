@@ -71,16 +71,37 @@ class TidyTest(unittest.TestCase):
 
     def test_lower_layers_and_the_own_folder_may_be_included(self):
         self.expect_clean("src/sched/deep/plan.cc",
-                          '#include "sched/plan.h"\n#include "model/job.h"\n#include <vector>\n')
+                          '#include "sched/planner.h"\n#include "model/job.h"\n#include <vector>\n')
 
     def test_include_upwards(self):
-        self.expect("src/model/job.cc", '#include "base/id.h"\n#include "codec/words.h"\n', "layer", 2, "upwards")
+        self.expect("src/model/job.cc", '#include "base/id.h"\n#include "text/words.h"\n', "layer", 2, "upwards")
 
     def test_include_sideways(self):
-        self.expect("src/codec/x.cc", '#include "sched/plan.h"\n', "layer", 1, "sideways")
+        self.expect("src/slurm/x.cc", '#include "sched/planner.h"\n', "layer", 1, "sideways")
 
     def test_relative_include(self):
-        self.expect("src/codec/x.cc", '#include "words.h"\n', "layer", 1, "codec/words.h")
+        self.expect("src/slurm/x.cc", '#include "words.h"\n', "layer", 1, "slurm/words.h")
+
+    def test_relative_include_in_a_subfolder(self):
+        self.expect("src/slurm/conf/x.cc", '#include "words.h"\n', "layer", 1, "slurm/conf/words.h")
+
+    def test_subfolders_that_include_each_other(self):
+        self.tree.add("src/store/logs/a.h", HEADER + '#include "store/sql.h"\n')
+        self.tree.add("src/store/metrics/b.h", HEADER + '#include "store/logs/a.h"\n')
+        self.tree.add("src/store/sql.h", HEADER + '#include "store/metrics/b.h"\n')
+        status, out = self.tree.run()
+        self.assertEqual(status, 1)
+        self.assertEqual([line.split(": ")[:2] for line in out.splitlines()],
+                         [["src/store/sql.h:3", "cycle"], ["src/store/logs/a.h:3", "cycle"], ["src/store/metrics/b.h:3", "cycle"]])
+        self.assertIn("src/store -> src/store/metrics", out)
+
+    def test_tests_may_include_what_includes_their_folder(self):
+        self.tree.add("src/store/logs/a.h", HEADER + '#include "store/sql.h"\n')
+        self.expect_clean("src/store/sql_test.cc", '#include "store/logs/a.h"\n')
+
+    def test_width(self):
+        self.tree.add("src/env/a.cc", "// " + "→" * 97 + "\n" + 'auto text = R"(' + "x" * 100 + ')";\nauto more = R"(\n' + "x" * 120 + '\n)";\n')
+        self.expect("src/base/b.cc", "int a();\n// " + "→" * 98 + "\n", "width", 2, "101 columns")
 
     def test_folder_without_a_layer(self):
         self.expect("src/stuff/x.cc", "int f();\n", "layer", 1, "[layers]")
@@ -154,31 +175,31 @@ class TidyTest(unittest.TestCase):
                           "static int f(int x);\nint b() { TRY(f(1)); g([] { TRY(f(1)); }); }\nstatic constexpr int kX = 1;\nconst int kY = 2;\nusing A = int;\n")
 
     def test_unbuilt_test(self):
-        self.tree.add("src/codec/y_test.cc", "int f();\n", is_built=False)
+        self.tree.add("src/slurm/y_test.cc", "int f();\n", is_built=False)
         status, out = self.tree.run()
         self.assertEqual(status, 1)
-        self.assertIn("src/codec/y_test.cc:1: unbuilt_test: ", out)
+        self.assertIn("src/slurm/y_test.cc:1: unbuilt_test: ", out)
 
     def test_compile_commands_serve_where_ninja_does_not(self):
-        self.tree.add("src/codec/y_test.cc", "int f();\n")
+        self.tree.add("src/slurm/y_test.cc", "int f();\n")
         self.assertEqual(self.tree.run("compile_commands.json"), (0, ""))
 
     def test_form_of_remarks(self):
-        self.tree.add("src/codec/a.cc", f"// {MARK}(docs/design/0007): split this\n")
-        self.expect("src/codec/b.cc", f"int a;  // {MARK}: later\n".replace("int a;", "int a();"), "todo", 1)
+        self.tree.add("src/slurm/a.cc", f"// {MARK}(docs/design/0007): split this\n")
+        self.expect("src/slurm/b.cc", f"int a;  // {MARK}: later\n".replace("int a;", "int a();"), "todo", 1)
 
     def test_length(self):
-        self.tree.add("src/codec/a.cc", "\n" * 900)
-        self.expect("src/codec/b.cc", "\n" * 901, "length", 900, "split it by noun")
+        self.tree.add("src/slurm/a.cc", "\n" * 900)
+        self.expect("src/slurm/b.cc", "\n" * 901, "length", 900, "split it by noun")
 
     def test_blanks(self):
-        self.expect("src/codec/a.cc", "int a();\n\tint b();\n", "blank", 2, "tab")
-        self.tree.write("src/codec/a.cc", "int a();\n")
+        self.expect("src/slurm/a.cc", "int a();\n\tint b();\n", "blank", 2, "tab")
+        self.tree.write("src/slurm/a.cc", "int a();\n")
         self.expect("cmake/x.cmake", "set(a 1) \n", "blank", 1, "trailing")
 
     def test_header_form(self):
-        self.expect("src/codec/a.h", "#pragma once\n", "header", 1, "begins with a comment")
-        self.expect("src/codec/a.h", "// What it is for; #pragma once\n", "header", 1, "add `#pragma once`")
+        self.expect("src/slurm/a.h", "#pragma once\n", "header", 1, "begins with a comment")
+        self.expect("src/slurm/a.h", "// What it is for; #pragma once\n", "header", 1, "add `#pragma once`")
 
     def test_exceptions_cover_and_must_be_needed(self):
         self.tree.append_rules('\n[[exception]]\nrule = "throw"\nfile = "src/cli/a.cc"\nreason = "a library wants it"\n')
@@ -198,11 +219,11 @@ class TidyTest(unittest.TestCase):
         self.expect_clean("build/generated.cc", "throw 1;\n")
 
     def test_documents_name_what_is_there(self):
-        self.tree.add("src/codec/words.h", HEADER)
-        self.tree.write("README.md", "See `src/codec/words.h`, `codec/words.h`, `words.h` and [more](docs/more.md).\n")
+        self.tree.add("src/text/words.h", HEADER)
+        self.tree.write("README.md", "See `src/text/words.h`, `text/words.h`, `words.h` and [more](docs/more.md).\n")
         self.tree.write("docs/more.md", "[back](../README.md), `*.cc`, [elsewhere](https://example.org/x.md)\n")
         self.assertEqual(self.tree.run(), (0, ""))
-        self.expect("docs/old.md", "Words.\nIt is in `src/codec/gone.cc`.\n", "document", 2, "there is no src/codec/gone.cc")
+        self.expect("docs/old.md", "Words.\nIt is in `src/slurm/gone.cc`.\n", "document", 2, "there is no src/slurm/gone.cc")
 
 
 if __name__ == "__main__":

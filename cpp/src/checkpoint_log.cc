@@ -11,12 +11,17 @@ constexpr const char* kFile = "checkpoints.jsonl";
 
 bool is_remote(const std::string& place) { return place.find("://") != std::string::npos; }
 
-void forget(std::vector<std::string>& uuids, const std::string& uuid) { uuids.erase(std::remove(uuids.begin(), uuids.end(), uuid), uuids.end()); }
+void forget(std::vector<std::string>& uuids, const std::string& uuid) {
+  uuids.erase(std::remove(uuids.begin(), uuids.end(), uuid), uuids.end());
+}
 
 }  // namespace
 
 CheckpointLog::CheckpointLog(RunFolder& folder, Storage storage, CheckpointObserver observer)
-    : folder_(folder), storage_(std::move(storage)), observer_(std::move(observer)), log_(folder.path() / kFile) {
+    : folder_(folder),
+      storage_(std::move(storage)),
+      observer_(std::move(observer)),
+      log_(folder.path() / kFile) {
   std::vector<std::string> order;
   std::map<std::string, std::string> last;
   for (const Value& line : read_lines(folder_.path() / kFile)) {
@@ -27,11 +32,13 @@ CheckpointLog::CheckpointLog(RunFolder& folder, Storage storage, CheckpointObser
     if (event == "announced") {
       const std::string place = line["storage"].as_text();
       if (is_remote(place)) {
-        log_line("checkpoint " + uuid + " that an earlier run began in " + place + " is left as it is: storage is now " + storage_.folder().string());
+        log_line("checkpoint " + uuid + " that an earlier run began in " + place +
+                 " is left as it is: storage is now " + storage_.folder().string());
         order.pop_back();
         continue;
       }
-      announced_.insert_or_assign(uuid, Announced{uuid, line["run"].as_int(), Storage(folder_.path() / place)});
+      announced_.insert_or_assign(
+          uuid, Announced{uuid, line["run"].as_int(), Storage(folder_.path() / place)});
     }
     if (event == "completed") completed_.push_back(uuid);
   }
@@ -91,7 +98,9 @@ void CheckpointLog::remove(const std::string& uuid) {
 }
 
 std::optional<std::string> CheckpointLog::latest() const {
-  const auto found = std::find_if(completed_.rbegin(), completed_.rend(), [this](const std::string& uuid) { return storage_.is_whole(uuid); });
+  const auto found =
+      std::find_if(completed_.rbegin(), completed_.rend(),
+                   [this](const std::string& uuid) { return storage_.is_whole(uuid); });
   return found == completed_.rend() ? std::nullopt : std::optional(*found);
 }
 

@@ -1,8 +1,9 @@
-// checkpoints.jsonl: {"event", "uuid", "run", "time"}, announced also with the "storage" it was to go to. The Python package
-// reads and writes the same.
+// checkpoints.jsonl: {"event", "uuid", "run", "time"}, announced also with the "storage" it was to
+// go to. The Python package reads and writes the same.
 //
-// States by the last event of a uuid: announced -> completed -> deleted, or announced -> discarded. A crash between a rename and
-// its event is made good at the next opening, as is one between the event and the removal of files.
+// States by the last event of a uuid: announced -> completed -> deleted, or announced -> discarded.
+// A crash between a rename and its event is made good at the next opening, as is one between the
+// event and the removal of files.
 #pragma once
 
 #include <functional>
@@ -22,9 +23,11 @@ struct Announced {
   Storage storage;
 };
 
-/// Hears of each event before it is kept: "announced", "completed", "discarded", "deleted". What it throws keeps the event from
-/// being kept. A completed checkpoint is whole. An event that a crash kept from being kept is heard again.
-using CheckpointObserver = std::function<void(const std::string& event, const Announced& announced)>;
+/// Hears of each event before it is kept: "announced", "completed", "discarded", "deleted". What it
+/// throws keeps the event from being kept. A completed checkpoint is whole. An event that a crash
+/// kept from being kept is heard again.
+using CheckpointObserver =
+    std::function<void(const std::string& event, const Announced& announced)>;
 
 class CheckpointLog {
  public:
@@ -50,7 +53,8 @@ class CheckpointLog {
   std::vector<std::string> completed_;
 };
 
-/// As CheckpointLog::latest will be once rank 0 has opened the folder; changes nothing. For the other ranks.
+/// As CheckpointLog::latest will be once rank 0 has opened the folder; changes nothing. For the
+/// other ranks.
 std::optional<std::string> latest_in(const Path& run_folder, const Storage& storage);
 
 }  // namespace muster::core

@@ -19,7 +19,9 @@ constexpr const char* kStorage = "MUSTER_CHECKPOINT_STORAGE";
   throw std::invalid_argument(name + " is '" + text + "'; it is " + what);
 }
 
-bool begins(const std::string& text, const std::string& with) { return text.compare(0, with.size(), with) == 0; }
+bool begins(const std::string& text, const std::string& with) {
+  return text.compare(0, with.size(), with) == 0;
+}
 
 /// Typed looks at the variables that are not empty.
 class Reader {
@@ -56,13 +58,17 @@ class Reader {
     if (!found) return std::nullopt;
     char* rest = nullptr;
     const double number = std::strtod(found->c_str(), &rest);
-    if (*rest != '\0' || !std::isfinite(number) || number < 0) wrong(name, *found, "a number of seconds");
+    if (*rest != '\0' || !std::isfinite(number) || number < 0)
+      wrong(name, *found, "a number of seconds");
     return number;
   }
 
   std::string required(const std::string& name) const {
     const auto found = text(name);
-    if (!found) throw std::invalid_argument(name + " is not set, but DET_SESSION_TOKEN and DET_TRIAL_ID are: a trial has all of them");
+    if (!found)
+      throw std::invalid_argument(
+          name +
+          " is not set, but DET_SESSION_TOKEN and DET_TRIAL_ID are: a trial has all of them");
     return *found;
   }
 
@@ -84,10 +90,14 @@ void read_url(const std::string& url, Controller& out) {
     const std::string port = place.substr(colon + 1);
     place.resize(colon);
     const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), out.port);
-    if (error != std::errc() || end != port.data() + port.size() || out.port < 1 || out.port > 65535) wrong("DET_MASTER", url, kForm);
+    if (error != std::errc() || end != port.data() + port.size() || out.port < 1 ||
+        out.port > 65535)
+      wrong("DET_MASTER", url, kForm);
   }
-  if (place.size() > 1 && place.front() == '[' && place.back() == ']') place = place.substr(1, place.size() - 2);
-  if (place.empty() || out.prefix.find_first_of("?#") != std::string::npos) wrong("DET_MASTER", url, kForm);
+  if (place.size() > 1 && place.front() == '[' && place.back() == ']')
+    place = place.substr(1, place.size() - 2);
+  if (place.empty() || out.prefix.find_first_of("?#") != std::string::npos)
+    wrong("DET_MASTER", url, kForm);
   out.host = place;
   out.url = url;
 }
@@ -116,11 +126,13 @@ Value json_or_text(const std::string& text) {
   }
 }
 
-/// MUSTER_HPARAMS whole; without it MUSTER_HP_<NAME>, names in lower case, values as JSON where they are.
+/// MUSTER_HPARAMS whole; without it MUSTER_HP_<NAME>, names in lower case, values as JSON where
+/// they are.
 Value read_hparams(const Variables& variables, const Reader& reader) {
   if (const auto text = reader.text("MUSTER_HPARAMS")) {
     Value hparams = parse_json("MUSTER_HPARAMS", *text);
-    if (!std::holds_alternative<Value::Map>(hparams.data())) wrong("MUSTER_HPARAMS", *text, "a JSON object");
+    if (!std::holds_alternative<Value::Map>(hparams.data()))
+      wrong("MUSTER_HPARAMS", *text, "a JSON object");
     return hparams;
   }
   constexpr const char* kPrefix = "MUSTER_HP_";
@@ -128,7 +140,8 @@ Value read_hparams(const Variables& variables, const Reader& reader) {
   for (const auto& [variable, text] : variables) {
     if (!begins(variable, kPrefix) || text.empty()) continue;
     std::string name = variable.substr(std::char_traits<char>::length(kPrefix));
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     out.emplace(std::move(name), json_or_text(text));
   }
   return out;
@@ -137,7 +150,11 @@ Value read_hparams(const Variables& variables, const Reader& reader) {
 int read_signal(const Reader& reader) {
   const std::string text = reader.text("MUSTER_STOP_SIGNAL").value_or("SIGTERM");
   const std::string name = begins(text, "SIG") ? text : "SIG" + text;
-  for (const auto& [known, number] : {std::pair("SIGTERM", SIGTERM), {"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGINT", SIGINT}, {"SIGHUP", SIGHUP}}) {
+  for (const auto& [known, number] : {std::pair("SIGTERM", SIGTERM),
+                                      {"SIGUSR1", SIGUSR1},
+                                      {"SIGUSR2", SIGUSR2},
+                                      {"SIGINT", SIGINT},
+                                      {"SIGHUP", SIGHUP}}) {
     if (name == known) return number;
   }
   wrong("MUSTER_STOP_SIGNAL", text, "one of SIGTERM, SIGUSR1, SIGUSR2, SIGINT, SIGHUP");
@@ -148,13 +165,15 @@ std::optional<MaxLength> read_max_length(const Reader& reader) {
   if (!text) return std::nullopt;
   Value value = parse_json("MUSTER_MAX_LENGTH", *text);
   MaxLength out;
-  if (const auto* map = std::get_if<Value::Map>(&value.data()); map != nullptr && map->size() == 1) {
+  if (const auto* map = std::get_if<Value::Map>(&value.data());
+      map != nullptr && map->size() == 1) {
     out.unit = map->begin()->first;
     Value only = map->begin()->second;
     value = std::move(only);
   }
   if (value.is_number()) out.length = value.as_double();
-  if (!(out.length > 0) || std::isinf(out.length)) wrong("MUSTER_MAX_LENGTH", *text, "a positive number or one unit with it: {\"epochs\": 64}");
+  if (!(out.length > 0) || std::isinf(out.length))
+    wrong("MUSTER_MAX_LENGTH", *text, "a positive number or one unit with it: {\"epochs\": 64}");
   return out;
 }
 
@@ -162,7 +181,9 @@ std::optional<MaxLength> read_max_length(const Reader& reader) {
 
 std::filesystem::path read_storage(const std::string& what, const std::string& text) {
   const auto refuse = [&what](const std::string& type) {
-    throw std::invalid_argument(what + ": storage of type " + type + " is not there in C++; give a folder that all nodes share, or use the Python package");
+    throw std::invalid_argument(
+        what + ": storage of type " + type +
+        " is not there in C++; give a folder that all nodes share, or use the Python package");
   };
   if (begins(text, "s3://")) refuse("s3");
   if (text.empty() || text.front() != '{') return text;
@@ -198,7 +219,8 @@ Environment read_environment(const Variables& variables) {
   out.cluster_id = reader.text("MUSTER_CLUSTER_ID");
   out.max_length = read_max_length(reader);
   out.searcher_metric = reader.text("MUSTER_SEARCHER_METRIC").value_or("");
-  if (const auto storage = reader.text(kStorage)) out.checkpoint_storage = read_storage(kStorage, *storage);
+  if (const auto storage = reader.text(kStorage))
+    out.checkpoint_storage = read_storage(kStorage, *storage);
   out.source_checkpoint = reader.text("MUSTER_SOURCE_CHECKPOINT");
   return out;
 }

@@ -1,4 +1,5 @@
-// The environment contract: what whoever starts a script tells it, in variables. Pure. python/README.md lists them.
+// The environment contract: what whoever starts a script tells it, in variables. Pure.
+// python/README.md lists them.
 #pragma once
 
 #include <map>
@@ -15,8 +16,8 @@ using Variables = std::map<std::string, std::string>;
 struct Controller {
   std::string host;
   int port = 80;
-  std::string prefix;      ///< of every path: "" or "/somewhere"
-  std::string url;         ///< all of that, for people
+  std::string prefix;  ///< of every path: "" or "/somewhere"
+  std::string url;     ///< all of that, for people
   std::string token;
   std::int64_t trial = 0;
   std::int64_t run = 0;
@@ -48,8 +49,8 @@ struct Environment {
 
 /// Errors: std::invalid_argument that names the variable. An empty variable is one that is not set.
 Environment read_environment(const Variables& variables);
-/// A folder as people say it: its path, or Determined's checkpoint_storage as JSON. Errors: std::invalid_argument; storage that
-/// is no folder is refused by name.
+/// A folder as people say it: its path, or Determined's checkpoint_storage as JSON. Errors:
+/// std::invalid_argument; storage that is no folder is refused by name.
 std::filesystem::path read_storage(const std::string& what, const std::string& text);
 /// Errors: std::invalid_argument that names the variable.
 Distributed read_placement(const Variables& variables);

@@ -1,6 +1,8 @@
-// Files that survive a crash: whole replacement, and append-only logs of JSON lines. Nothing here knows what they mean.
+// Files that survive a crash: whole replacement, and append-only logs of JSON lines. Nothing here
+// knows what they mean.
 //
-// A log's line counts once its line feed is on disk. Whoever opens a log to write cuts off a torn last line; readers pass over it.
+// A log's line counts once its line feed is on disk. Whoever opens a log to write cuts off a torn
+// last line; readers pass over it.
 #pragma once
 
 #include <filesystem>
@@ -38,7 +40,8 @@ void make_folder(const Path& path);
 void replace_document(const Path& path, const Value& document);
 /// An empty map when there is none. Errors: also CorruptionError.
 Value read_document(const Path& path);
-/// The objects of a log, in the order written; none when there is no file. Errors: also CorruptionError.
+/// The objects of a log, in the order written; none when there is no file. Errors: also
+/// CorruptionError.
 std::vector<Value> read_lines(const Path& path);
 
 /// A log open for writing. One writer, one thread at a time.

@@ -24,23 +24,28 @@ constexpr std::size_t kLineMax = 64 << 10;
 constexpr std::size_t kHeadersMax = 200;
 constexpr std::size_t kBodyMax = 256 << 20;
 
-[[noreturn]] void fail(const std::string& attempt) { throw ConnectionError(attempt + ": " + std::strerror(errno)); }
+[[noreturn]] void fail(const std::string& attempt) {
+  throw ConnectionError(attempt + ": " + std::strerror(errno));
+}
 
 std::size_t size_of(std::string_view text, int base, const char* what) {
   std::size_t size = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size, base);
-  if (error != std::errc() || end == text.data() || size > kBodyMax) throw ConnectionError(std::string("the answer's ") + what + " is '" + std::string(text) + "'");
+  if (error != std::errc() || end == text.data() || size > kBodyMax)
+    throw ConnectionError(std::string("the answer's ") + what + " is '" + std::string(text) + "'");
   return size;
 }
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
 std::string trimmed(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(" \t");
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+  return begin == std::string::npos ? ""
+                                    : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
 /// What matters of an answer's headers.
@@ -81,7 +86,8 @@ void HttpConnection::wait(short events, double timeout_s) const {
   if (is_interrupted_.load()) throw ConnectionError("the run ends");
   pollfd poll_entry{socket_.load(), events, 0};
   const int ready = ::poll(&poll_entry, 1, static_cast<int>(std::ceil(timeout_s * 1000)));
-  if (ready == 0) throw ConnectionError("nothing came for " + std::to_string(static_cast<int>(timeout_s)) + " s");
+  if (ready == 0)
+    throw ConnectionError("nothing came for " + std::to_string(static_cast<int>(timeout_s)) + " s");
   if (ready < 0 && errno != EINTR) fail("poll");
 }
 
@@ -96,7 +102,8 @@ void HttpConnection::connect(double timeout_s) {
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, ::freeaddrinfo);
   int error = 0;
   for (const addrinfo* one = all.get(); one != nullptr; one = one->ai_next) {
-    const int socket = ::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, one->ai_protocol);
+    const int socket =
+        ::socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, one->ai_protocol);
     if (socket < 0) {
       error = errno;
       continue;
@@ -188,7 +195,8 @@ HttpAnswer HttpConnection::answer(double timeout_s) {
   Head head;
   do {
     const std::string first = line(timeout_s);
-    if (first.size() < 12 || first.compare(0, 7, "HTTP/1.") != 0) throw ConnectionError("what came is no HTTP: '" + first.substr(0, 80) + "'");
+    if (first.size() < 12 || first.compare(0, 7, "HTTP/1.") != 0)
+      throw ConnectionError("what came is no HTTP: '" + first.substr(0, 80) + "'");
     head = Head();
     head.status = static_cast<int>(size_of(first.substr(9, 3), 10, "status"));
     head.is_closing = first[7] == '0';
@@ -214,11 +222,13 @@ HttpAnswer HttpConnection::answer(double timeout_s) {
   return out;
 }
 
-HttpAnswer HttpConnection::exchange(std::string_view head, std::optional<std::string_view> body, double timeout_s) {
+HttpAnswer HttpConnection::exchange(std::string_view head, std::optional<std::string_view> body,
+                                    double timeout_s) {
   try {
     if (!is_open()) connect(timeout_s);
     std::string bytes(head);
-    bytes += "Host: " + (host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]") + ":" + std::to_string(port_) + "\r\n";
+    bytes += "Host: " + (host_.find(':') == std::string::npos ? host_ : "[" + host_ + "]") + ":" +
+             std::to_string(port_) + "\r\n";
     if (body) bytes += "Content-Length: " + std::to_string(body->size()) + "\r\n";
     bytes += "\r\n";
     if (body) bytes += *body;

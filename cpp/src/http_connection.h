@@ -1,4 +1,5 @@
-// One HTTP/1.1 connection over TCP: a request goes out, its whole answer comes back, the connection is kept.
+// One HTTP/1.1 connection over TCP: a request goes out, its whole answer comes back, the connection
+// is kept.
 #pragma once
 
 #include <atomic>
@@ -29,9 +30,11 @@ class HttpConnection {
   HttpConnection& operator=(const HttpConnection&) = delete;
 
   bool is_open() const { return socket_.load() >= 0; }
-  /// Connects if need be. `head`: request line and headers but Host and Content-Length, each line with its end.
-  /// `timeout_s`: between two signs of life. Errors: ConnectionError, and the connection is dropped.
-  HttpAnswer exchange(std::string_view head, std::optional<std::string_view> body, double timeout_s);
+  /// Connects if need be. `head`: request line and headers but Host and Content-Length, each line
+  /// with its end. `timeout_s`: between two signs of life. Errors: ConnectionError, and the
+  /// connection is dropped.
+  HttpAnswer exchange(std::string_view head, std::optional<std::string_view> body,
+                      double timeout_s);
   void drop();
   /// Ends an exchange that waits, with ConnectionError, and every later one.
   void interrupt();

@@ -15,7 +15,8 @@ Value value_of(const Json& json) {
     case Json::value_t::number_integer: return json.get<std::int64_t>();
     case Json::value_t::number_unsigned: {
       const auto number = json.get<std::uint64_t>();
-      if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return static_cast<double>(number);
+      if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        return static_cast<double>(number);
       return static_cast<std::int64_t>(number);
     }
     case Json::value_t::number_float: return json.get<double>();

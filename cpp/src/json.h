@@ -10,7 +10,8 @@ namespace muster::core {
 
 /// Errors: std::invalid_argument that says where. `what` is to blame.
 Value parse_json(const std::string& what, std::string_view text);
-/// One line. Numbers that JSON lacks are spelled "NaN", "Infinity", "-Infinity"; texts that are no UTF-8 get replacements.
+/// One line. Numbers that JSON lacks are spelled "NaN", "Infinity", "-Infinity"; texts that are no
+/// UTF-8 get replacements.
 std::string json_of(const Value& value);
 /// Such texts as numbers again, at any depth.
 Value decoded(Value value);

@@ -12,7 +12,8 @@ void log_line(const std::string& text) { std::fprintf(stderr, "muster: %s\n", te
 
 double now() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<double>(std::chrono::duration_cast<std::chrono::microseconds>(since).count()) / 1e6;
+  return static_cast<double>(std::chrono::duration_cast<std::chrono::microseconds>(since).count()) /
+         1e6;
 }
 
 std::string time_text(double seconds) {
@@ -21,8 +22,9 @@ std::string time_text(double seconds) {
   std::tm parts{};
   ::gmtime_r(&whole, &parts);
   char text[80];
-  std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%06d+00:00", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
-                parts.tm_hour, parts.tm_min, parts.tm_sec, static_cast<int>(micros % 1'000'000));
+  std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%06d+00:00", parts.tm_year + 1900,
+                parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                static_cast<int>(micros % 1'000'000));
   return text;
 }
 

@@ -1,4 +1,5 @@
-// What people should read: one line on standard error, and the time as the wire and the files have it.
+// What people should read: one line on standard error, and the time as the wire and the files have
+// it.
 #pragma once
 
 #include <string>

@@ -36,7 +36,11 @@ Texts contents_of(const Value& line) {
 }
 
 Value line_of(const MetricRow& row) {
-  Value::Map line{{"run", row.run}, {"group", row.group}, {"steps", row.steps}, {"time", row.time}, {"metrics", row.metrics}};
+  Value::Map line{{"run", row.run},
+                  {"group", row.group},
+                  {"steps", row.steps},
+                  {"time", row.time},
+                  {"metrics", row.metrics}};
   if (!row.batch_metrics.empty()) line.emplace("batch_metrics", list_of(row.batch_metrics));
   return line;
 }
@@ -48,7 +52,8 @@ struct Reported {
   std::optional<std::pair<std::int64_t, std::int64_t>> forgotten;  ///< least and greatest
 
   bool may_be_forgotten(std::int64_t steps) const {
-    return forgotten && by_steps.count(steps) == 0 && forgotten->first <= steps && steps <= forgotten->second;
+    return forgotten && by_steps.count(steps) == 0 && forgotten->first <= steps &&
+           steps <= forgotten->second;
   }
 
   void remember(std::int64_t steps, const Texts& contents) {
@@ -68,7 +73,8 @@ class FolderSink final : public MetricSink {
  public:
   explicit FolderSink(RunFolder& folder) : folder_(folder), log_(folder.path() / kFile) {
     if (folder.is_new_run()) return;
-    for (const Value& line : own_lines()) groups_[line["group"].as_text()].remember(line["steps"].as_int(), contents_of(line));
+    for (const Value& line : own_lines())
+      groups_[line["group"].as_text()].remember(line["steps"].as_int(), contents_of(line));
   }
 
   void append(const std::vector<MetricRow>& rows) override {
@@ -87,7 +93,8 @@ class FolderSink final : public MetricSink {
   }
 
  private:
-  /// What is new in it; nothing when nothing is. Errors: MetricConflictError, and then nothing of it is kept.
+  /// What is new in it; nothing when nothing is. Errors: MetricConflictError, and then nothing of
+  /// it is kept.
   std::optional<MetricRow> admit(const MetricRow& row) {
     Reported& reported = groups_[row.group];
     if (reported.may_be_forgotten(row.steps)) recall(row, reported);
@@ -110,21 +117,26 @@ class FolderSink final : public MetricSink {
     return fresh;
   }
 
-  [[noreturn]] static void refuse(const MetricRow& row, const std::string& name, const std::string& before, const std::string& now) {
+  [[noreturn]] static void refuse(const MetricRow& row, const std::string& name,
+                                  const std::string& before, const std::string& now) {
     const std::string what = name == kBatches ? "the batch metrics" : "'" + name + "'";
-    throw MetricConflictError("run " + std::to_string(row.run) + " reported " + what + " of group '" + row.group + "' at step " +
-                              std::to_string(row.steps) + " as " + before + " and now as " + now + "; report each value once");
+    throw MetricConflictError("run " + std::to_string(row.run) + " reported " + what +
+                              " of group '" + row.group + "' at step " + std::to_string(row.steps) +
+                              " as " + before + " and now as " + now + "; report each value once");
   }
 
   void recall(const MetricRow& row, Reported& reported) const {
     for (const Value& line : own_lines()) {
-      if (line["group"].as_text() == row.group && line["steps"].as_int() == row.steps) reported.remember(row.steps, contents_of(line));
+      if (line["group"].as_text() == row.group && line["steps"].as_int() == row.steps)
+        reported.remember(row.steps, contents_of(line));
     }
   }
 
   std::vector<Value> own_lines() const {
     std::vector<Value> out = read_lines(folder_.path() / kFile);
-    const auto is_foreign = [this](const Value& line) { return line["run"].as_int() != folder_.run() || line["steps"].is_null(); };
+    const auto is_foreign = [this](const Value& line) {
+      return line["run"].as_int() != folder_.run() || line["steps"].is_null();
+    };
     out.erase(std::remove_if(out.begin(), out.end(), is_foreign), out.end());
     return out;
   }
@@ -136,16 +148,20 @@ class FolderSink final : public MetricSink {
 
 class ControllerSink final : public MetricSink {
  public:
-  explicit ControllerSink(const Controller& controller) : controller_(controller), session_(controller) {}
+  explicit ControllerSink(const Controller& controller)
+      : controller_(controller), session_(controller) {}
 
   void append(const std::vector<MetricRow>& rows) override {
     std::optional<MetricConflictError> conflict;
     for (const MetricRow& row : rows) {
       try {
-        session_.call("POST", "/trials/" + std::to_string(controller_.trial) + "/metrics", body_of(row));
+        session_.call("POST", "/trials/" + std::to_string(controller_.trial) + "/metrics",
+                      body_of(row));
       } catch (const ControllerError& error) {
         if (error.status != 400) throw;
-        if (!conflict) conflict = MetricConflictError("group '" + row.group + "' at step " + std::to_string(row.steps) + ": " + error.what());
+        if (!conflict)
+          conflict = MetricConflictError("group '" + row.group + "' at step " +
+                                         std::to_string(row.steps) + ": " + error.what());
       }
     }
     if (conflict) throw *conflict;
@@ -169,7 +185,11 @@ class ControllerSink final : public MetricSink {
 
 }  // namespace
 
-std::unique_ptr<MetricSink> make_folder_sink(RunFolder& folder) { return std::make_unique<FolderSink>(folder); }
-std::unique_ptr<MetricSink> make_controller_sink(const Controller& controller) { return std::make_unique<ControllerSink>(controller); }
+std::unique_ptr<MetricSink> make_folder_sink(RunFolder& folder) {
+  return std::make_unique<FolderSink>(folder);
+}
+std::unique_ptr<MetricSink> make_controller_sink(const Controller& controller) {
+  return std::make_unique<ControllerSink>(controller);
+}
 
 }  // namespace muster::core

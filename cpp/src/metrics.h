@@ -1,4 +1,5 @@
-// Metric rows, and who keeps them: the run folder (metrics.jsonl, as the Python package writes it) or a controller.
+// Metric rows, and who keeps them: the run folder (metrics.jsonl, as the Python package writes it)
+// or a controller.
 #pragma once
 
 #include <deque>
@@ -25,7 +26,8 @@ class MetricSink {
  public:
   virtual ~MetricSink() = default;
   /// Durable when it returns. An equal repeat of (run, group, steps, name) changes nothing.
-  /// Errors: MetricConflictError when a repeat differs, after keeping all the rest; any other error is final.
+  /// Errors: MetricConflictError when a repeat differs, after keeping all the rest; any other error
+  /// is final.
   virtual void append(const std::vector<MetricRow>& rows) = 0;
 };
 

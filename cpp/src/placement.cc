@@ -1,5 +1,5 @@
-// Which rank this process is, as its launcher says: torchrun, Open MPI's mpirun or srun; the same variables as the Python
-// package reads, in the same order.
+// Which rank this process is, as its launcher says: torchrun, Open MPI's mpirun or srun; the same
+// variables as the Python package reads, in the same order.
 #include <charconv>
 
 #include "environment.h"
@@ -7,7 +7,8 @@
 namespace muster::core {
 namespace {
 
-int number(const Variables& variables, const std::string& name, std::optional<int> otherwise = std::nullopt) {
+int number(const Variables& variables, const std::string& name,
+           std::optional<int> otherwise = std::nullopt) {
   const auto found = variables.find(name);
   if (found == variables.end()) {
     if (otherwise) return *otherwise;
@@ -16,11 +17,14 @@ int number(const Variables& variables, const std::string& name, std::optional<in
   int out = 0;
   const char* end = found->second.data() + found->second.size();
   const auto [rest, error] = std::from_chars(found->second.data(), end, out);
-  if (error != std::errc() || rest != end) throw std::invalid_argument(name + " is '" + found->second + "'; it is a whole number");
+  if (error != std::errc() || rest != end)
+    throw std::invalid_argument(name + " is '" + found->second + "'; it is a whole number");
   return out;
 }
 
-int ceiling(int dividend, int divisor) { return (dividend + divisor - 1) / (divisor > 0 ? divisor : 1); }
+int ceiling(int dividend, int divisor) {
+  return (dividend + divisor - 1) / (divisor > 0 ? divisor : 1);
+}
 
 Distributed of_torchrun(const Variables& variables) {
   Distributed out;
@@ -62,11 +66,13 @@ int tasks_on(const std::string& counts, int node) {
   return 0;
 }
 
-/// A batch script has SLURM_PROCID=0 and SLURM_NTASKS of the whole job, yet is one process: srun's tasks say more.
+/// A batch script has SLURM_PROCID=0 and SLURM_NTASKS of the whole job, yet is one process: srun's
+/// tasks say more.
 bool is_slurm_step(const Variables& variables) {
   const auto rank = variables.find("SLURM_PROCID");
   if (rank == variables.end()) return false;
-  return variables.count("SLURM_STEP_NODELIST") + variables.count("SLURM_STEP_NUM_TASKS") > 0 || rank->second != "0";
+  return variables.count("SLURM_STEP_NODELIST") + variables.count("SLURM_STEP_NUM_TASKS") > 0 ||
+         rank->second != "0";
 }
 
 Distributed of_srun(const Variables& variables) {
@@ -86,7 +92,8 @@ Distributed of_srun(const Variables& variables) {
 Distributed checked(const char* source, const Distributed& found) {
   const auto check = [source](const char* name, int rank, int size) {
     if (rank >= 0 && rank < size) return;
-    throw std::invalid_argument(std::string(source) + ": " + name + " " + std::to_string(rank) + " does not lie in 0.." + std::to_string(size - 1));
+    throw std::invalid_argument(std::string(source) + ": " + name + " " + std::to_string(rank) +
+                                " does not lie in 0.." + std::to_string(size - 1));
   };
   check("rank", found.rank, found.size);
   check("local rank", found.local_rank, found.local_size);
@@ -97,8 +104,10 @@ Distributed checked(const char* source, const Distributed& found) {
 }  // namespace
 
 Distributed read_placement(const Variables& variables) {
-  if (variables.count("RANK") != 0 && variables.count("WORLD_SIZE") != 0) return checked("RANK and WORLD_SIZE", of_torchrun(variables));
-  if (variables.count("OMPI_COMM_WORLD_RANK") != 0) return checked("OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE", of_mpirun(variables));
+  if (variables.count("RANK") != 0 && variables.count("WORLD_SIZE") != 0)
+    return checked("RANK and WORLD_SIZE", of_torchrun(variables));
+  if (variables.count("OMPI_COMM_WORLD_RANK") != 0)
+    return checked("OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE", of_mpirun(variables));
   if (is_slurm_step(variables)) return checked("SLURM_PROCID and SLURM_NTASKS", of_srun(variables));
   return {};
 }

@@ -11,7 +11,9 @@ namespace {
 
 constexpr double kProgressPeriod = 1.0;
 
-double steady_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double steady_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 }  // namespace
 
@@ -63,7 +65,9 @@ void Courier::send(const std::string& kind, const std::string& path, Value body,
 }
 
 std::map<std::string, Courier::Letter>::iterator Courier::due() {
-  return std::min_element(letters_.begin(), letters_.end(), [](const auto& a, const auto& b) { return a.second.not_before < b.second.not_before; });
+  return std::min_element(letters_.begin(), letters_.end(), [](const auto& a, const auto& b) {
+    return a.second.not_before < b.second.not_before;
+  });
 }
 
 void Courier::run() {
@@ -115,37 +119,50 @@ Record::Record(const RunFolder& folder, const std::optional<Controller>& control
   courier_ = std::make_unique<Courier>(*controller_);
 }
 
-std::string Record::trial_path(const std::string& rest) const { return "/trials/" + std::to_string(controller_->trial) + "/" + rest; }
+std::string Record::trial_path(const std::string& rest) const {
+  return "/trials/" + std::to_string(controller_->trial) + "/" + rest;
+}
 
 void Record::set_progress(double progress) {
   status_.set_late("progress", progress);
-  if (courier_) courier_->send("progress", trial_path("progress"), Value::Map{{"progress", progress}}, kProgressPeriod);
+  if (courier_)
+    courier_->send("progress", trial_path("progress"), Value::Map{{"progress", progress}},
+                   kProgressPeriod);
 }
 
 void Record::set_status(const std::string& status) {
   status_.set("status", status);
-  if (courier_) courier_->send("status", trial_path("runner/metadata"), Value::Map{{"state", status}});
+  if (courier_)
+    courier_->send("status", trial_path("runner/metadata"), Value::Map{{"state", status}});
 }
 
-/// Of the reasons the controller knows one; a stop that the user wished is to it a trial that has completed.
+/// Of the reasons the controller knows one; a stop that the user wished is to it a trial that has
+/// completed.
 void Record::set_early_exit(const std::string& reason) {
   status_.set("early_exit", reason);
-  if (session_ && reason == "invalid_hp") session_->call("POST", trial_path("early_exit"), Value::Map{{"reason", "EXITED_REASON_INVALID_HP"}});
+  if (session_ && reason == "invalid_hp")
+    session_->call("POST", trial_path("early_exit"),
+                   Value::Map{{"reason", "EXITED_REASON_INVALID_HP"}});
 }
 
 /// For people alone: the search reads it from the validation reports.
-void Record::set_searcher_metric(double length, double metric) { status_.set("searcher", Value::Map{{"length", length}, {"metric", metric}}); }
+void Record::set_searcher_metric(double length, double metric) {
+  status_.set("searcher", Value::Map{{"length", length}, {"metric", metric}});
+}
 
 void Record::acknowledge_stop(const std::string& reason) {
   status_.set("stop_acknowledged", reason);
   if (!controller_) return;
   acknowledger_ = std::make_unique<Courier>(*controller_);
-  acknowledger_->send("the acknowledgement of the stop", "/allocations/" + controller_->allocation + "/signals/ack_preemption", Value());
+  acknowledger_->send("the acknowledgement of the stop",
+                      "/allocations/" + controller_->allocation + "/signals/ack_preemption",
+                      Value());
 }
 
 Value Record::metadata() {
   if (!session_) return decoded(read_document(metadata_path_));
-  const Value answer = session_->call("GET", "/runs/" + std::to_string(controller_->trial) + "/metadata");
+  const Value answer =
+      session_->call("GET", "/runs/" + std::to_string(controller_->trial) + "/metadata");
   const Value* document = answer.find("metadata");
   return document == nullptr || document->is_null() ? Value(Value::Map{}) : decoded(*document);
 }
@@ -153,7 +170,8 @@ Value Record::metadata() {
 void Record::set_metadata(const Value& metadata) {
   static_cast<void>(metadata.as_map());
   if (!session_) return replace_document(metadata_path_, metadata);
-  session_->call("POST", "/runs/" + std::to_string(controller_->trial) + "/metadata", Value::Map{{"metadata", metadata}});
+  session_->call("POST", "/runs/" + std::to_string(controller_->trial) + "/metadata",
+                 Value::Map{{"metadata", metadata}});
 }
 
 void Record::close() {

@@ -1,5 +1,6 @@
-// What else a run says of itself: progress, status, early exit, metadata, that it heard of a stop. Kept in the run folder
-// (status.json of this run, metadata.json of the trial) and told to a controller, if there is one.
+// What else a run says of itself: progress, status, early exit, metadata, that it heard of a stop.
+// Kept in the run folder (status.json of this run, metadata.json of the trial) and told to a
+// controller, if there is one.
 #pragma once
 
 #include <condition_variable>
@@ -32,13 +33,15 @@ class StatusFile {
   bool is_behind_ = false;
 };
 
-/// Brings what training must not wait for: of each kind only the latest, progress at most once a second.
+/// Brings what training must not wait for: of each kind only the latest, progress at most once a
+/// second.
 class Courier {
  public:
   explicit Courier(const Controller& controller);
   ~Courier() { close(); }
   void send(const std::string& kind, const std::string& path, Value body, double period_s = 0);
-  /// Brings what is left, as long as the session has patience. The answer is the last thing that was refused, "" if none.
+  /// Brings what is left, as long as the session has patience. The answer is the last thing that
+  /// was refused, "" if none.
   std::string close();
 
  private:
@@ -61,8 +64,9 @@ class Courier {
   std::thread thread_;
 };
 
-/// A status or progress that the controller refuses is a line on standard error. An acknowledgement that it refuses is an error
-/// of `close`: without it a run that ends in good order would count as one that has completed.
+/// A status or progress that the controller refuses is a line on standard error. An acknowledgement
+/// that it refuses is an error of `close`: without it a run that ends in good order would count as
+/// one that has completed.
 class Record {
  public:
   Record(const RunFolder& folder, const std::optional<Controller>& controller);

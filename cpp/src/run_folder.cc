@@ -17,7 +17,8 @@
 namespace muster::core {
 namespace {
 
-constexpr auto kOrphanPatience = std::chrono::seconds(10);  // for a dead holder's forked child to let go of the lock
+constexpr auto kOrphanPatience =
+    std::chrono::seconds(10);  // for a dead holder's forked child to let go of the lock
 
 std::string host_name() {
   char name[256] = {};
@@ -35,19 +36,23 @@ Holder holder_of(int lock) {
   char text[256] = {};
   const ssize_t size = ::pread(lock, text, sizeof text - 1, 0);
   Holder out;
-  std::istringstream(std::string(text, static_cast<std::size_t>(std::max<ssize_t>(0, size)))) >> out.pid >> out.host;
+  std::istringstream(std::string(text, static_cast<std::size_t>(std::max<ssize_t>(0, size)))) >>
+      out.pid >> out.host;
   return out;
 }
 
 bool is_dead(const Holder& holder) {
-  return holder.pid > 0 && holder.host == host_name() && ::kill(static_cast<pid_t>(holder.pid), 0) != 0 && errno == ESRCH;
+  return holder.pid > 0 && holder.host == host_name() &&
+         ::kill(static_cast<pid_t>(holder.pid), 0) != 0 && errno == ESRCH;
 }
 
 [[noreturn]] void refuse(const Path& folder, const Holder& holder) {
-  if (holder.pid == 0) throw RunFolderInUseError(folder.string() + " is in use by a process that is just starting");
+  if (holder.pid == 0)
+    throw RunFolderInUseError(folder.string() + " is in use by a process that is just starting");
   const bool is_own = holder.pid == ::getpid() && holder.host == host_name();
-  throw RunFolderInUseError(folder.string() + " is in use by pid " + std::to_string(holder.pid) + (is_own ? " (this very process)" : "") + " on " +
-                            holder.host + "; end it, or set MUSTER_RUN_DIR to another folder");
+  throw RunFolderInUseError(folder.string() + " is in use by pid " + std::to_string(holder.pid) +
+                            (is_own ? " (this very process)" : "") + " on " + holder.host +
+                            "; end it, or set MUSTER_RUN_DIR to another folder");
 }
 
 Descriptor locked(const Path& folder) {
@@ -57,7 +62,8 @@ Descriptor locked(const Path& folder) {
     if (lock.get() < 0) fail_on_disk("open a run", folder);
     if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
       const std::string mine = std::to_string(::getpid()) + " " + host_name() + "\n";
-      if (::ftruncate(lock.get(), 0) != 0 || ::pwrite(lock.get(), mine.data(), mine.size(), 0) < 0) fail_on_disk("open a run", folder);
+      if (::ftruncate(lock.get(), 0) != 0 || ::pwrite(lock.get(), mine.data(), mine.size(), 0) < 0)
+        fail_on_disk("open a run", folder);
       return lock;
     }
     if (errno != EWOULDBLOCK) fail_on_disk("open a run", folder);
@@ -69,7 +75,8 @@ Descriptor locked(const Path& folder) {
 
 std::int64_t newest_run(const Path& runs) {
   std::int64_t newest = 0;
-  for (const Value& line : read_lines(runs)) newest = std::max(newest, line.get("run", std::int64_t{0}));
+  for (const Value& line : read_lines(runs))
+    newest = std::max(newest, line.get("run", std::int64_t{0}));
   return newest;
 }
 
@@ -91,14 +98,17 @@ Path default_run_folder(const Environment& environment) {
 }
 
 std::int64_t run_number(const Environment& environment, std::int64_t newest) {
-  if (!environment.run_id) return std::max(newest + 1, environment.restart_count ? *environment.restart_count + 1 : 1);
+  if (!environment.run_id)
+    return std::max(newest + 1, environment.restart_count ? *environment.restart_count + 1 : 1);
   if (*environment.run_id < newest) {
-    throw StaleRunError("MUSTER_RUN_ID is " + std::to_string(*environment.run_id) + ", but run " + std::to_string(newest) + " of this folder has begun");
+    throw StaleRunError("MUSTER_RUN_ID is " + std::to_string(*environment.run_id) + ", but run " +
+                        std::to_string(newest) + " of this folder has begun");
   }
   return *environment.run_id;
 }
 
-RunFolder::RunFolder(const Path& path, const Environment& environment) : path_(std::filesystem::absolute(path)) {
+RunFolder::RunFolder(const Path& path, const Environment& environment)
+    : path_(std::filesystem::absolute(path)) {
   make_folder(path_);
   lock_ = locked(path_);
   const Path runs = path_ / "runs.jsonl";
@@ -108,7 +118,11 @@ RunFolder::RunFolder(const Path& path, const Environment& environment) : path_(s
   is_new_run_ = run_ > newest;
   if (is_new_run_) {
     const Value job = environment.job_id ? Value(*environment.job_id) : Value();
-    log.append({Value::Map{{"run", run_}, {"job_id", job}, {"pid", ::getpid()}, {"host", host_name()}, {"time", now()}}});
+    log.append({Value::Map{{"run", run_},
+                           {"job_id", job},
+                           {"pid", ::getpid()},
+                           {"host", host_name()},
+                           {"time", now()}}});
   }
   runs_size_bytes_ = std::filesystem::file_size(runs);
 }
@@ -121,7 +135,9 @@ void RunFolder::check_current() {
   if (size == runs_size_bytes_) return;
   const std::int64_t newest = newest_run(runs);
   if (newest > run_) {
-    throw StaleRunError("run " + std::to_string(run_) + " of " + path_.string() + " is stale: run " + std::to_string(newest) + " has begun; end this process");
+    throw StaleRunError("run " + std::to_string(run_) + " of " + path_.string() +
+                        " is stale: run " + std::to_string(newest) +
+                        " has begun; end this process");
   }
   runs_size_bytes_ = size;
 }

@@ -28,9 +28,12 @@ Value read_answer(const std::string& what, const HttpAnswer& answer) {
   if (answer.status >= 300) {
     const std::string words = said(answer.body);
     if (words.find("invalid run id") != std::string::npos) {
-      throw StaleRunError("a newer run of this trial has begun; end this process (" + what + ": " + words + ")");
+      throw StaleRunError("a newer run of this trial has begun; end this process (" + what + ": " +
+                          words + ")");
     }
-    throw ControllerError(what + ": the controller refused with " + std::to_string(answer.status) + ": " + words, answer.status);
+    throw ControllerError(
+        what + ": the controller refused with " + std::to_string(answer.status) + ": " + words,
+        answer.status);
   }
   if (answer.body.find_first_not_of(" \t\r\n") == std::string::npos) return Value::Map{};
   try {
@@ -38,16 +41,19 @@ Value read_answer(const std::string& what, const HttpAnswer& answer) {
     if (std::holds_alternative<Value::Map>(document.data())) return document;
   } catch (const std::invalid_argument&) {
   }
-  throw ControllerError(what + ": the controller's answer is no JSON object: " + said(answer.body), answer.status);
+  throw ControllerError(what + ": the controller's answer is no JSON object: " + said(answer.body),
+                        answer.status);
 }
 
 }  // namespace
 
-Session::Session(const Controller& controller) : controller_(controller), connection_(controller.host, controller.port) {}
+Session::Session(const Controller& controller)
+    : controller_(controller), connection_(controller.host, controller.port) {}
 
 bool Session::pause(double seconds) {
   std::unique_lock<std::mutex> lock(mutex_);
-  return !closing_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_closed_; });
+  return !closing_.wait_for(lock, std::chrono::duration<double>(seconds),
+                            [this] { return is_closed_; });
 }
 
 void Session::close() {
@@ -57,7 +63,8 @@ void Session::close() {
   closing_.notify_all();
 }
 
-Value Session::call(const std::string& method, const std::string& path, const Value& body, double timeout_s) {
+Value Session::call(const std::string& method, const std::string& path, const Value& body,
+                    double timeout_s) {
   const std::string what = method + " " + path.substr(0, path.find('?'));
   std::string head = method + " " + controller_.prefix + "/api/v1" + path + " HTTP/1.1\r\n";
   head += "Grpc-Metadata-x-allocation-token: Bearer " + controller_.token + "\r\n";
@@ -82,7 +89,8 @@ Value Session::call(const std::string& method, const std::string& path, const Va
     }
     if (!pause(0)) break;
     if (!deadline) {
-      deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(controller_.patience_s));
+      deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(controller_.patience_s));
       delay = is_fresh ? kFirstDelay : 0;  // a kept one may have been closed while idle: no outage
     } else {
       delay = std::min(std::max(2 * delay, kFirstDelay), kDelayMax);
@@ -90,10 +98,12 @@ Value Session::call(const std::string& method, const std::string& path, const Va
     const std::string who = "the controller at " + controller_.url;
     if (delay > 0 && !has_warned) {
       has_warned = true;
-      log_line(what + ": " + who + " does not answer (" + trouble + "); trying for " + std::to_string(static_cast<int>(controller_.patience_s)) + " s");
+      log_line(what + ": " + who + " does not answer (" + trouble + "); trying for " +
+               std::to_string(static_cast<int>(controller_.patience_s)) + " s");
     }
     if (Clock::now() > *deadline) {
-      throw ControllerError(what + ": " + who + " did not answer in time, at last with " + trouble + "; see that it runs and start again");
+      throw ControllerError(what + ": " + who + " did not answer in time, at last with " + trouble +
+                            "; see that it runs and start again");
     }
   }
   throw ControllerError(what + ": the run has ended");

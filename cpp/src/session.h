@@ -1,8 +1,8 @@
 // Requests to a controller: JSON over HTTP, repeated while nobody answers.
 //
-// Only what the controller itself says about a request is final. A connection that breaks and a gateway that stands in for it
-// (502, 503, 504) mean that it is restarting, so the same request goes out again: each may be repeated, as the controller
-// ignores what it has.
+// Only what the controller itself says about a request is final. A connection that breaks and a
+// gateway that stands in for it (502, 503, 504) mean that it is restarting, so the same request
+// goes out again: each may be repeated, as the controller ignores what it has.
 #pragma once
 
 #include <condition_variable>
@@ -22,10 +22,12 @@ class Session {
  public:
   explicit Session(const Controller& controller);
 
-  /// The object that the controller answers, an empty map for an empty answer. `path` lies below /api/v1.
-  /// Errors: ControllerError, with the status and words of a refusal; without a status when nobody answered in time, or
-  /// `close` came in between; StaleRunError when a newer run has begun.
-  Value call(const std::string& method, const std::string& path, const Value& body = Value(), double timeout_s = kAnswerTimeout);
+  /// The object that the controller answers, an empty map for an empty answer. `path` lies below
+  /// /api/v1. Errors: ControllerError, with the status and words of a refusal; without a status
+  /// when nobody answered in time, or `close` came in between; StaleRunError when a newer run has
+  /// begun.
+  Value call(const std::string& method, const std::string& path, const Value& body = Value(),
+             double timeout_s = kAnswerTimeout);
   /// Ends a request that waits, and refuses further ones.
   void close();
 

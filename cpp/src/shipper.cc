@@ -68,8 +68,10 @@ void Shipper::run() {
   while (true) {
     changed_.wait(lock, [this] { return is_closing_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
-    const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(kRowsMax, waiting_.size()));
-    const std::vector<MetricRow> batch(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
+    const auto end =
+        waiting_.begin() + static_cast<std::ptrdiff_t>(std::min(kRowsMax, waiting_.size()));
+    const std::vector<MetricRow> batch(std::make_move_iterator(waiting_.begin()),
+                                       std::make_move_iterator(end));
     waiting_.erase(waiting_.begin(), end);
     const bool is_over = failure_ != nullptr;
     lock.unlock();

@@ -1,4 +1,5 @@
-// The thread between reports and the sink: training does not wait for disks, and many reports share one sync.
+// The thread between reports and the sink: training does not wait for disks, and many reports share
+// one sync.
 #pragma once
 
 #include <condition_variable>
@@ -12,9 +13,9 @@
 
 namespace muster::core {
 
-/// Takes rows from any thread, at most `rows_waiting_max` waiting; keeps their order. A failure is thrown by the next `put` or
-/// `flush`, and by `close` if nobody has seen it. After a conflict the others' rows go on being kept; after any other failure
-/// nothing is, and every call throws it.
+/// Takes rows from any thread, at most `rows_waiting_max` waiting; keeps their order. A failure is
+/// thrown by the next `put` or `flush`, and by `close` if nobody has seen it. After a conflict the
+/// others' rows go on being kept; after any other failure nothing is, and every call throws it.
 class Shipper {
  public:
   Shipper(std::unique_ptr<MetricSink> sink, std::size_t rows_waiting_max);
@@ -41,7 +42,7 @@ class Shipper {
   std::uint64_t put_count_ = 0;
   std::uint64_t done_count_ = 0;
   bool is_closing_ = false;
-  std::exception_ptr failure_;                  ///< final
+  std::exception_ptr failure_;  ///< final
   std::deque<MetricConflictError> conflicts_;
   std::thread thread_;
 };

@@ -42,9 +42,12 @@ class SignalSource final : public StopSource {
   ~SignalSource() override {
     struct sigaction now {};
     ::sigaction(number_, nullptr, &now);
-    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == catch_signal) ::sigaction(number_, &handler_before, nullptr);
+    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == catch_signal)
+      ::sigaction(number_, &handler_before, nullptr);
   }
-  std::string reason() override { return signal_came.load() ? "signal " + std::to_string(number_) : ""; }
+  std::string reason() override {
+    return signal_came.load() ? "signal " + std::to_string(number_) : "";
+  }
 
  private:
   const int number_;
@@ -58,7 +61,8 @@ class EnvironmentSource final : public StopSource {
   }
   std::string reason() override {
     std::error_code error;
-    if (!stop_file_.empty() && std::filesystem::exists(stop_file_, error)) return "stop file " + stop_file_.string();
+    if (!stop_file_.empty() && std::filesystem::exists(stop_file_, error))
+      return "stop file " + stop_file_.string();
     return stop_time_ && now() >= *stop_time_ ? "deadline" : "";
   }
 
@@ -70,7 +74,9 @@ class EnvironmentSource final : public StopSource {
 class ControllerSource final : public StopSource {
  public:
   explicit ControllerSource(const Controller& controller)
-      : path_("/allocations/" + controller.allocation + "/signals/preemption?timeout_seconds="), session_(controller), thread_([this] { run(); }) {}
+      : path_("/allocations/" + controller.allocation + "/signals/preemption?timeout_seconds="),
+        session_(controller),
+        thread_([this] { run(); }) {}
 
   ~ControllerSource() override {
     {
@@ -94,11 +100,13 @@ class ControllerSource final : public StopSource {
     for (int seconds = 0; !pause(0); seconds = kPoll) {
       const auto began = std::chrono::steady_clock::now();
       try {
-        const Value answer = session_.call("GET", path_ + std::to_string(seconds), Value(), seconds + kPollMargin);
+        const Value answer =
+            session_.call("GET", path_ + std::to_string(seconds), Value(), seconds + kPollMargin);
         if (keep(answer.get("preempt", false))) return;
       } catch (const Error& error) {
         if (pause(0)) return;
-        log_line(std::string("stops asked by the controller are not heard for now: ") + error.what());
+        log_line(std::string("stops asked by the controller are not heard for now: ") +
+                 error.what());
         if (pause(kPollMargin)) return;
       }
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
@@ -117,7 +125,8 @@ class ControllerSource final : public StopSource {
   /// True when closed.
   bool pause(double seconds) {
     std::unique_lock<std::mutex> lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_closed_; });
+    return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                             [this] { return is_closed_; });
   }
 
   const std::string path_;
@@ -132,8 +141,14 @@ class ControllerSource final : public StopSource {
 
 }  // namespace
 
-std::unique_ptr<StopSource> make_signal_source(int number) { return std::make_unique<SignalSource>(number); }
-std::unique_ptr<StopSource> make_environment_source(const Environment& environment) { return std::make_unique<EnvironmentSource>(environment); }
-std::unique_ptr<StopSource> make_controller_source(const Controller& controller) { return std::make_unique<ControllerSource>(controller); }
+std::unique_ptr<StopSource> make_signal_source(int number) {
+  return std::make_unique<SignalSource>(number);
+}
+std::unique_ptr<StopSource> make_environment_source(const Environment& environment) {
+  return std::make_unique<EnvironmentSource>(environment);
+}
+std::unique_ptr<StopSource> make_controller_source(const Controller& controller) {
+  return std::make_unique<ControllerSource>(controller);
+}
 
 }  // namespace muster::core

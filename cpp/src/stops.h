@@ -18,7 +18,8 @@ class StopSource {
   virtual std::string reason() = 0;
 };
 
-/// Caught from now until the source ends; a handler that was there before is called too. One source in a process.
+/// Caught from now until the source ends; a handler that was there before is called too. One source
+/// in a process.
 std::unique_ptr<StopSource> make_signal_source(int number);
 /// The stop file and the deadline.
 std::unique_ptr<StopSource> make_environment_source(const Environment& environment);

@@ -8,7 +8,9 @@ namespace {
 
 constexpr double kInt64End = 9223372036854775808.0;  // 2^63
 
-[[noreturn]] void refuse(const Value& value, const char* what) { throw std::invalid_argument(json_of(value) + " is no " + what); }
+[[noreturn]] void refuse(const Value& value, const char* what) {
+  throw std::invalid_argument(json_of(value) + " is no " + what);
+}
 
 /// Calls `as` with the member; names it when that fails.
 template <class T, class As>
@@ -32,7 +34,8 @@ bool Value::as_bool() const {
 std::int64_t Value::as_int() const {
   if (const auto* value = std::get_if<std::int64_t>(&data_)) return *value;
   if (const double* value = std::get_if<double>(&data_)) {
-    if (*value == std::floor(*value) && *value >= -kInt64End && *value < kInt64End) return static_cast<std::int64_t>(*value);
+    if (*value == std::floor(*value) && *value >= -kInt64End && *value < kInt64End)
+      return static_cast<std::int64_t>(*value);
   }
   refuse(*this, "whole number");
 }
@@ -83,7 +86,8 @@ double Value::get(std::string_view name, double otherwise) const {
   return member_or(*this, name, otherwise, [](const Value& value) { return value.as_double(); });
 }
 std::string Value::get(std::string_view name, const char* otherwise) const {
-  return member_or(*this, name, std::string(otherwise), [](const Value& value) { return value.as_text(); });
+  return member_or(*this, name, std::string(otherwise),
+                   [](const Value& value) { return value.as_text(); });
 }
 
 }  // namespace muster::core

@@ -1,4 +1,5 @@
-// A server on this machine that answers each request with the bytes it was given: what a controller, or something between, may send.
+// A server on this machine that answers each request with the bytes it was given: what a
+// controller, or something between, may send.
 #pragma once
 
 #include <netinet/in.h>
@@ -14,7 +15,8 @@
 
 namespace muster::core {
 
-/// "close" breaks the connection without an answer; "hang" never answers; bytes that end in "\f" are sent and the connection broken.
+/// "close" breaks the connection without an answer; "hang" never answers; bytes that end in "\f"
+/// are sent and the connection broken.
 class LocalServer {
  public:
   explicit LocalServer(std::deque<std::string> answers) : answers_(std::move(answers)) {
@@ -23,7 +25,9 @@ class LocalServer {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
-    if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(listener_, 8) != 0) ::abort();
+    if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+        ::listen(listener_, 8) != 0)
+      ::abort();
     ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
     port_ = ntohs(address.sin_port);
     thread_ = std::thread([this] { run(); });
@@ -100,6 +104,8 @@ class LocalServer {
   std::thread thread_;
 };
 
-inline std::string ok(const std::string& body) { return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body; }
+inline std::string ok(const std::string& body) {
+  return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
 
 }  // namespace muster::core

@@ -1,4 +1,5 @@
-// Whole runs without a controller: what lies in the run folder afterwards, and what the next start makes of it.
+// Whole runs without a controller: what lies in the run folder afterwards, and what the next start
+// makes of it.
 #include <csignal>
 #include <fstream>
 #include <limits>
@@ -16,13 +17,15 @@ using Run_ = RunTest;
 
 /// As a script saves and loads it.
 std::string save(Context& context, std::int64_t steps, const std::string& text) {
-  return context.checkpoint().store(steps, [&](const Path& folder) { write_text(folder / "deep" / "state", text); });
+  return context.checkpoint().store(
+      steps, [&](const Path& folder) { write_text(folder / "deep" / "state", text); });
 }
 
 TEST_F(Run_, KeepsMetricsAsLines) {
   {
     Context context = init();
-    context.train().report_training_metrics(1, {{"loss", std::numeric_limits<double>::quiet_NaN()}, {"count", 2}}, {{{"loss", 0.5}}});
+    context.train().report_training_metrics(
+        1, {{"loss", std::numeric_limits<double>::quiet_NaN()}, {"count", 2}}, {{{"loss", 0.5}}});
     context.train().report_validation_metrics(1, {{"accuracy", 0.25}});
     context.train().report_metrics("mine", 1, {{"text", "x"}});
     context.close();
@@ -53,7 +56,8 @@ TEST_F(Run_, TakesRepeatsOnceAndRefusesOtherValues) {
 
 TEST_F(Run_, RemembersStepsThatAreLongPast) {
   Context context = init();
-  for (std::int64_t step = 1; step <= 5000; ++step) context.train().report_training_metrics(step, {{"loss", step}});
+  for (std::int64_t step = 1; step <= 5000; ++step)
+    context.train().report_training_metrics(step, {{"loss", step}});
   context.train().flush();
   context.train().report_training_metrics(1, {{"loss", 1}});
   context.train().flush();
@@ -66,7 +70,8 @@ TEST_F(Run_, RefusesReportsThatAreWrong) {
   Context context = init();
   EXPECT_THROW(context.train().report_training_metrics(-1, {{"a", 1}}), std::invalid_argument);
   EXPECT_THROW(context.train().report_metrics("a.b", 1, {}), std::invalid_argument);
-  EXPECT_THROW(context.train().report_metrics("a", 1, {{"x", Value::List{}}}), std::invalid_argument);
+  EXPECT_THROW(context.train().report_metrics("a", 1, {{"x", Value::List{}}}),
+               std::invalid_argument);
   for (const char* name : {"", "a\nb", "\x1b[31m", "\xc2\x85", "\xe2\x80\xae", "\xe2\x81\xa6"})
     EXPECT_THROW(context.train().report_metrics("a", 1, {{name, 1}}), std::invalid_argument);
   EXPECT_THROW(context.train().report_metrics("a\tb", 1, {}), std::invalid_argument);
@@ -93,14 +98,21 @@ TEST_F(Run_, GoesOnFromItsLatestCheckpoint) {
   const Path folder = context.checkpoint().restore_path(uuid);
   EXPECT_EQ(text_of(folder / "deep" / "state"), "second");
   EXPECT_EQ(context.checkpoint().get_metadata(uuid)["steps_completed"].as_int(), 2);
-  EXPECT_EQ(read_document(folder / "resources.json"), Value(Value::Map{{"deep/", 0}, {"deep/state", 6}}));
+  EXPECT_EQ(read_document(folder / "resources.json"),
+            Value(Value::Map{{"deep/", 0}, {"deep/state", 6}}));
 }
 
 TEST_F(Run_, LeavesNoCheckpointWhereWritingFails) {
   Context context = init();
-  EXPECT_THROW(context.checkpoint().store(1, [](const Path&) { throw std::runtime_error("mine"); }), std::runtime_error);
-  EXPECT_THROW(context.checkpoint().store(1, [](const Path& folder) { write_text(folder / "metadata.json", "x"); }), CheckpointError);
-  EXPECT_THROW(context.checkpoint().store(1, [](const Path& folder) { std::filesystem::create_symlink("/", folder / "link"); }), CheckpointError);
+  EXPECT_THROW(context.checkpoint().store(1, [](const Path&) { throw std::runtime_error("mine"); }),
+               std::runtime_error);
+  EXPECT_THROW(context.checkpoint().store(
+                   1, [](const Path& folder) { write_text(folder / "metadata.json", "x"); }),
+               CheckpointError);
+  EXPECT_THROW(
+      context.checkpoint().store(
+          1, [](const Path& folder) { std::filesystem::create_symlink("/", folder / "link"); }),
+      CheckpointError);
   EXPECT_TRUE(std::filesystem::is_empty(run_dir() / "checkpoints"));
   EXPECT_FALSE(context.checkpoint().latest());
   const auto events = read_lines(run_dir() / "checkpoints.jsonl");
@@ -130,19 +142,27 @@ TEST_F(Run_, MakesGoodWhatACrashCutShort) {
   }
   std::string log;
   const auto line = [&log](const std::string& event, const std::string& uuid) {
-    log += json_of(Value::Map{{"event", event}, {"uuid", uuid}, {"run", 1}, {"time", 1.5}, {"storage", "checkpoints"}}) + "\n";
+    log += json_of(Value::Map{{"event", event},
+                              {"uuid", uuid},
+                              {"run", 1},
+                              {"time", 1.5},
+                              {"storage", "checkpoints"}}) +
+           "\n";
   };
   line("announced", whole);
   line("announced", partial);
   line("announced", half_gone);
   line("completed", half_gone);
   write_text(run_dir() / "checkpoints.jsonl", log + "{\"event\": \"torn");
-  EXPECT_EQ(latest_in(run_dir(), Storage(run_dir() / "checkpoints")), whole) << "what the other ranks see";
+  EXPECT_EQ(latest_in(run_dir(), Storage(run_dir() / "checkpoints")), whole)
+      << "what the other ranks see";
   Context context = init();
   EXPECT_EQ(context.info().latest_checkpoint, whole);
   std::map<std::string, std::string> last;
-  for (const Value& each : read_lines(run_dir() / "checkpoints.jsonl")) last[each["uuid"].as_text()] = each["event"].as_text();
-  EXPECT_EQ(last, (std::map<std::string, std::string>{{whole, "completed"}, {partial, "discarded"}, {half_gone, "deleted"}}));
+  for (const Value& each : read_lines(run_dir() / "checkpoints.jsonl"))
+    last[each["uuid"].as_text()] = each["event"].as_text();
+  EXPECT_EQ(last, (std::map<std::string, std::string>{
+                      {whole, "completed"}, {partial, "discarded"}, {half_gone, "deleted"}}));
   EXPECT_FALSE(std::filesystem::exists(run_dir() / "checkpoints" / (partial + ".partial")));
 }
 
@@ -178,7 +198,8 @@ TEST_F(Run_, IsStoppedByAFile) {
   EXPECT_EQ(context.preempt().reason(), "stop file " + (folder_ / "stop").string());
   std::filesystem::remove(folder_ / "stop");
   EXPECT_TRUE(context.preempt().should_preempt()) << "for ever";
-  EXPECT_EQ(read_document(run_dir() / "status.json")["stop_acknowledged"], Value(context.preempt().reason()));
+  EXPECT_EQ(read_document(run_dir() / "status.json")["stop_acknowledged"],
+            Value(context.preempt().reason()));
 }
 
 TEST_F(Run_, IsStoppedBySignalAndDeadline) {
@@ -243,18 +264,23 @@ TEST_F(Run_, SaysWhatAFullOrClosedDiskDid) {
     init();
     FAIL();
   } catch (const StorageError& error) {
-    EXPECT_NE(std::string(error.what()).find("make room there or choose another folder"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("make room there or choose another folder"),
+              std::string::npos)
+        << error.what();
   }
 }
 
 TEST_F(Run_, SeesAtTheBeginningThatCheckpointsHaveNoPlace) {
   write_text(folder_ / "file", "");
-  set("MUSTER_CHECKPOINT_STORAGE", R"({"type": "directory", "container_path": ")" + (folder_ / "file" / "deep").string() + "\"}");
+  set("MUSTER_CHECKPOINT_STORAGE", R"({"type": "directory", "container_path": ")" +
+                                       (folder_ / "file" / "deep").string() + "\"}");
   try {
     init();
     FAIL();
   } catch (const StorageError& error) {
-    EXPECT_EQ(error.what(), "checkpoints are to go to " + (folder_ / "file" / "deep").string() + ", but " + (folder_ / "file").string() + " is no folder; give another one");
+    EXPECT_EQ(error.what(), "checkpoints are to go to " + (folder_ / "file" / "deep").string() +
+                                ", but " + (folder_ / "file").string() +
+                                " is no folder; give another one");
   }
   set("MUSTER_CHECKPOINT_STORAGE", (folder_ / "new" / "deep").string());
   Context context = init();

@@ -38,17 +38,22 @@ TEST(Session, SendsJsonAndKeepsItsConnection) {
   session.call("GET", "/y?z=1");
   EXPECT_EQ(server.connections(), 1);
   const auto requests = server.requests();
-  EXPECT_EQ(requests[0].substr(0, requests[0].find('\r')), "POST /api/v1/trials/7/metrics HTTP/1.1");
-  EXPECT_NE(requests[0].find("Grpc-Metadata-x-allocation-token: Bearer secret\r\n"), std::string::npos);
+  EXPECT_EQ(requests[0].substr(0, requests[0].find('\r')),
+            "POST /api/v1/trials/7/metrics HTTP/1.1");
+  EXPECT_NE(requests[0].find("Grpc-Metadata-x-allocation-token: Bearer secret\r\n"),
+            std::string::npos);
   EXPECT_EQ(requests[0].substr(requests[0].find("\r\n\r\n") + 4), R"({"x":0.5})");
   EXPECT_NE(requests[1].find("Content-Length: 0\r\n"), std::string::npos);
   EXPECT_EQ(requests[2].find("Content-Length"), std::string::npos);
 }
 
 TEST(Session, ReadsAnswersOfEveryForm) {
-  LocalServer server({"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n5;x=y\r\n{\"a\":\r\nA\r\n 1234567} \r\n0\r\nTrailer: x\r\n\r\n",
-                      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\n{\"a\":2}\f",
-                      "HTTP/1.0 200 OK\r\n\r\n{\"a\":3}\f", "HTTP/1.1 204 No Content\r\n\r\n"});
+  LocalServer server(
+      {"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n5;x=y\r\n{\"a\":\r\nA\r\n 1234567} "
+       "\r\n0\r\nTrailer: x\r\n\r\n",
+       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: "
+       "close\r\n\r\n{\"a\":2}\f",
+       "HTTP/1.0 200 OK\r\n\r\n{\"a\":3}\f", "HTTP/1.1 204 No Content\r\n\r\n"});
   Session session(controller_at(server.port()));
   EXPECT_EQ(session.call("GET", "/")["a"].as_int(), 1234567);
   EXPECT_EQ(session.call("GET", "/")["a"].as_int(), 2);
@@ -57,8 +62,10 @@ TEST(Session, ReadsAnswersOfEveryForm) {
 }
 
 TEST(Session, RepeatsWhileNobodyAnswers) {
-  LocalServer server({"close", "HTTP/1.1 503 Unavailable\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\f",
-                      "no HTTP at all\r\n\r\n\f", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\f", ok(R"({"a": 1})")});
+  LocalServer server(
+      {"close", "HTTP/1.1 503 Unavailable\r\nContent-Length: 0\r\n\r\n",
+       "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\f", "no HTTP at all\r\n\r\n\f",
+       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\f", ok(R"({"a": 1})")});
   Session session(controller_at(server.port()));
   EXPECT_EQ(session.call("POST", "/x", Value::Map{{"b", 2}})["a"].as_int(), 1);
   const auto requests = server.requests();
@@ -68,8 +75,10 @@ TEST(Session, RepeatsWhileNobodyAnswers) {
 
 TEST(Session, TakesARefusalForFinal) {
   const std::string body = R"({"error": {"error": "no such trial"}})";
-  LocalServer server({"HTTP/1.1 404 Not Found\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body, ok("[1]"),
-                      "HTTP/1.1 400 Bad Request\r\nContent-Length: 22\r\n\r\ninvalid run id, 1 != 2"});
+  LocalServer server(
+      {"HTTP/1.1 404 Not Found\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+           body,
+       ok("[1]"), "HTTP/1.1 400 Bad Request\r\nContent-Length: 22\r\n\r\ninvalid run id, 1 != 2"});
   Session session(controller_at(server.port()));
   const ControllerError refusal = failure(session);
   EXPECT_EQ(refusal.status, 404);
@@ -84,7 +93,8 @@ TEST(Session, GivesUpWhenItsPatienceEnds) {
   Session session(controller_at(port, 0.3));
   const ControllerError error = failure(session);
   EXPECT_FALSE(error.status);
-  EXPECT_NE(std::string(error.what()).find("did not answer in time"), std::string::npos) << error.what();
+  EXPECT_NE(std::string(error.what()).find("did not answer in time"), std::string::npos)
+      << error.what();
 }
 
 TEST(Session, CountsSilenceAsABrokenConnection) {

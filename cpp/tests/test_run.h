@@ -1,4 +1,5 @@
-// What tests of whole runs share: a folder of their own, and an environment without what is around them.
+// What tests of whole runs share: a folder of their own, and an environment without what is around
+// them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +28,9 @@ class RunTest : public testing::Test {
  protected:
   void SetUp() override {
     for (const auto& [name, text] : own_variables()) {
-      if (name.rfind("MUSTER_", 0) == 0 || name.rfind("DET_", 0) == 0 || name.rfind("SLURM_", 0) == 0) ::unsetenv(name.c_str());
+      if (name.rfind("MUSTER_", 0) == 0 || name.rfind("DET_", 0) == 0 ||
+          name.rfind("SLURM_", 0) == 0)
+        ::unsetenv(name.c_str());
     }
     folder_ = std::filesystem::temp_directory_path() / ("core-client-" + new_uuid());
     std::filesystem::create_directories(folder_);

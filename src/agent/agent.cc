@@ -133,20 +133,20 @@ void Agent::report_clean(JobId job, std::uint32_t attempt) {
 }
 
 void Agent::on_controller(const ToAgent& message, TimePoint now) {
-  if (const auto* launch = std::get_if<LaunchStep>(&message)) {
+  if (const auto* launch = get_if<LaunchStep>(&message)) {
     look_for_pause(now);
     if (!has_paused_ && !is_stale(*launch)) start(*launch, now);
-  } else if (const auto* wanted = std::get_if<FindSteps>(&message)) {
+  } else if (const auto* wanted = get_if<FindSteps>(&message)) {
     look_for(*wanted, now);
-  } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
+  } else if (const auto* signal = get_if<SignalStep>(&message)) {
     const auto found = steps_.find(signal->id);
     const bool is_meant = found != steps_.end() && (signal->launch_key == 0 ||
                                                     signal->launch_key == found->second.launch_key);
     if (is_meant) order(found->first, found->second, message);
-  } else if (const auto* stop = std::get_if<StopStep>(&message)) {
+  } else if (const auto* stop = get_if<StopStep>(&message)) {
     if (const auto found = steps_.find(stop->id); found != steps_.end())
       order(found->first, found->second, message);
-  } else if (const auto* acknowledge = std::get_if<AcknowledgeStep>(&message)) {
+  } else if (const auto* acknowledge = get_if<AcknowledgeStep>(&message)) {
     const auto found = steps_.find(acknowledge->id);
     if (found == steps_.end() || !found->second.done) return;
     const std::uint64_t launch_key = found->second.launch_key;
@@ -154,7 +154,7 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
     steps_.erase(found);
     remember_past(acknowledge->id, launch_key);
     world_.forget(acknowledge->id);
-  } else if (const auto* end = std::get_if<EndStep>(&message)) {
+  } else if (const auto* end = get_if<EndStep>(&message)) {
     const auto found = steps_.find(end->id);
     if (found == steps_.end() || found->second.launch_key != end->launch_key)
       return tell_lost(end->id, end->launch_key, 0);
@@ -164,9 +164,12 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
   } else {
     JobId job;
     std::uint32_t attempt = 0;
-    std::visit(
+    visit(
         [&](const auto& body) {
-          if constexpr (requires { body.attempt; body.job; }) {
+          if constexpr (requires {
+                          body.attempt;
+                          body.job;
+                        }) {
             if constexpr (std::is_same_v<std::decay_t<decltype(body.attempt)>, std::uint32_t>) {
               job = JobId(body.job);
               attempt = body.attempt;
@@ -177,12 +180,12 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
     for (auto step = steps_.lower_bound(StepId{job, attempt, 0}); step != steps_.end(); ++step) {
       if (step->first.job != job || step->first.attempt != attempt) break;
       order(step->first, step->second, message);
-      const bool is_end = std::holds_alternative<TerminateJob>(message) && !step->second.done;
+      const bool is_end = holds_alternative<TerminateJob>(message) && !step->second.done;
       if (is_end && !step->second.answer_by.is_set())
         step->second.answer_by = now + kAnswerPatience;
     }
     // A launch that came in this same turn has not been recorded: it simply never starts.
-    if (std::holds_alternative<TerminateJob>(message)) {
+    if (holds_alternative<TerminateJob>(message)) {
       std::erase_if(launches_, [&](const LaunchStep& waiting) {
         const bool is_of_job = waiting.id.job == job && waiting.id.attempt == attempt;
         if (is_of_job) steps_.erase(waiting.id);
@@ -402,9 +405,9 @@ void Agent::on_step(const StepId& id, const FromAgent& message) {
   const auto found = steps_.find(id);
   if (found == steps_.end()) return;
   found->second.answer_by = {};
-  if (const auto* done = std::get_if<StepDone>(&message)) {
+  if (const auto* done = get_if<StepDone>(&message)) {
     finish(id, found->second, *done);
-  } else if (std::holds_alternative<StepRunning>(message)) {
+  } else if (holds_alternative<StepRunning>(message)) {
     Step& step = found->second;
     step.is_running = true;
     // Of a batch script that is over at once the controller need not hear twice; who waits for

@@ -30,7 +30,7 @@ TerminateJob terminate_of(const StepId& id) {
 class FakeWorld final : public AgentWorld {
  public:
   void send_controller(const FromAgent& message) override {
-    const auto* heartbeat = std::get_if<Heartbeat>(&message);
+    const auto* heartbeat = get_if<Heartbeat>(&message);
     if (heartbeat != nullptr) fault = heartbeat->fault;
     if (heartbeat == nullptr) told.push_back(message);
   }
@@ -73,7 +73,7 @@ class FakeWorld final : public AgentWorld {
   template <class Kind>
   std::size_t count() const {
     std::size_t n = 0;
-    for (const FromAgent& message : told) n += std::holds_alternative<Kind>(message) ? 1 : 0;
+    for (const FromAgent& message : told) n += holds_alternative<Kind>(message) ? 1 : 0;
     return n;
   }
   std::vector<FromAgent> told;
@@ -90,7 +90,7 @@ class FakeWorld final : public AgentWorld {
   bool is_full = false;
   bool has_stood_still = false;   ///< while it recorded a launch
   TimePoint launch_time = at(0);  ///< when the next supervisors are started
-  std::string fault;  ///< of the last heartbeat
+  std::string fault;              ///< of the last heartbeat
   ClusterIdentity adopted;
   bool is_flagged = false;
   JobId job_floor;
@@ -156,7 +156,7 @@ TEST_F(AgentTest, OrdersWaitForTheSupervisor) {
   EXPECT_TRUE(world.ordered.empty());
   agent.on_step_linked(kStep, 0);
   ASSERT_EQ(world.ordered.size(), 1U);
-  EXPECT_TRUE(std::holds_alternative<SuspendJob>(world.ordered.front()));
+  EXPECT_TRUE(holds_alternative<SuspendJob>(world.ordered.front()));
 }
 
 TEST_F(AgentTest, CleanIsToldAfterTheLastStep) {
@@ -180,8 +180,8 @@ TEST_F(AgentTest, StepWithoutSupervisorIsLostOnce) {
   agent.on_tick(at(7));
   EXPECT_EQ(world.cleaned.size(), 1U);
   ASSERT_EQ(world.count<StepDone>(), 1U);
-  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
-  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_node_fault);
+  EXPECT_TRUE(get<StepDone>(world.told.back()).is_lost);
+  EXPECT_TRUE(get<StepDone>(world.told.back()).is_node_fault);
 }
 
 TEST_F(AgentTest, SupervisorGivenUpForLostIsEndedWhenItComesAfterAll) {
@@ -189,7 +189,7 @@ TEST_F(AgentTest, SupervisorGivenUpForLostIsEndedWhenItComesAfterAll) {
   agent.on_tick(at(6));
   agent.on_step_linked(kStep, 0);
   ASSERT_EQ(world.ordered.size(), 1U);
-  EXPECT_EQ(std::get<TerminateJob>(world.ordered.front()).kill_wait, Duration());
+  EXPECT_EQ(get<TerminateJob>(world.ordered.front()).kill_wait, Duration());
   agent.on_controller(AcknowledgeStep{kStep}, at(7));
   agent.on_step_linked(kStep, 0);
   EXPECT_EQ(world.ordered.size(), 2U);
@@ -201,15 +201,15 @@ TEST_F(AgentTest, EndInTheSpoolIsFoundWhenTheLinkCloses) {
   world.end = done_of(kStep);
   agent.on_step_closed(kStep, at(1));
   ASSERT_EQ(world.count<StepDone>(), 1U);
-  EXPECT_EQ(std::get<StepDone>(world.told.back()).tasks.front().code(), 3);
+  EXPECT_EQ(get<StepDone>(world.told.back()).tasks.front().code(), 3);
 }
 
 TEST_F(AgentTest, RefusingSpoolIsTheNodesFault) {
   world.is_full = true;
   launch(kStep);
   ASSERT_EQ(world.count<StepDone>(), 1U);
-  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_node_fault);
-  EXPECT_FALSE(std::get<StepDone>(world.told.back()).error.empty());
+  EXPECT_TRUE(get<StepDone>(world.told.back()).is_node_fault);
+  EXPECT_FALSE(get<StepDone>(world.told.back()).error.empty());
 }
 
 TEST_F(AgentTest, APauseWhileALaunchIsRecordedIsNobodysFault) {
@@ -274,8 +274,8 @@ TEST_F(AgentTest, AStepThatTheSpoolHasLostGoesOnWithItsSupervisor) {
   EXPECT_EQ(world.count<StepRunning>(), 2U);
   agent.on_controller(find_of(kStep, 8), at(61));
   ASSERT_EQ(world.count<StepDone>(), 1U) << "of that run there is nothing here";
-  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
-  EXPECT_EQ(std::get<StepDone>(world.told.back()).launch_key, 8U);
+  EXPECT_TRUE(get<StepDone>(world.told.back()).is_lost);
+  EXPECT_EQ(get<StepDone>(world.told.back()).launch_key, 8U);
   EXPECT_TRUE(world.launched.empty());
 }
 
@@ -286,8 +286,8 @@ TEST_F(AgentTest, AStepThatIsNotFoundIsCleanedUpAfterAndLost) {
   agent.on_tick(at(6));
   EXPECT_EQ(world.cleaned, std::vector<StepId>{kStep});
   ASSERT_EQ(world.count<StepDone>(), 1U);
-  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
-  EXPECT_EQ(std::get<StepDone>(world.told.back()).launch_key, 7U);
+  EXPECT_TRUE(get<StepDone>(world.told.back()).is_lost);
+  EXPECT_EQ(get<StepDone>(world.told.back()).launch_key, 7U);
 }
 
 TEST(Agent, ASupervisorThatNobodyWaitsForIsToldOf) {
@@ -328,7 +328,7 @@ TEST(Agent, ALaunchOfWhichSomethingIsHereAlreadyIsLookedForInstead) {
   for (int second = 1; second <= 6; ++second) agent.on_tick(at(second));
   EXPECT_EQ(world.cleaned, std::vector<StepId>{kStep});
   ASSERT_EQ(world.count<StepDone>(), 1U);
-  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
+  EXPECT_TRUE(get<StepDone>(world.told.back()).is_lost);
   const StepId other{JobId(2), 0, 0};
   agent.on_controller(launch_of(other), at(7));
   agent.end_turn();
@@ -547,7 +547,7 @@ TEST_F(AgentTest, AnotherClustersStepsEndBeforeTheNodeServesThisOne) {
   agent.on_step(kStep, StepRunning{kStep});
   EXPECT_FALSE(agent.on_cluster({"theirs", Epoch(1)}, at(1)));
   ASSERT_EQ(world.ordered.size(), 1U);
-  EXPECT_EQ(std::get<TerminateJob>(world.ordered[0]).kill_wait, Duration());
+  EXPECT_EQ(get<TerminateJob>(world.ordered[0]).kill_wait, Duration());
   EXPECT_EQ(agent.registration().cluster_id, "ours");
   agent.on_step(kStep, done_of(kStep));
   EXPECT_TRUE(agent.on_cluster({"theirs", Epoch(1)}, at(2)));
@@ -566,7 +566,7 @@ TEST_F(AgentTest, AnOrderThatComesTooLateIsAnswered) {
   launch(kStep);
   EXPECT_TRUE(world.launched.empty());
   ASSERT_EQ(world.count<StepDone>(), 1U);
-  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
+  EXPECT_TRUE(get<StepDone>(world.told.back()).is_lost);
 }
 
 // ---- pauses and faults ----
@@ -601,7 +601,7 @@ TEST_F(AgentTest, AFullDiskThatASupervisorMeetsIsTheAgentsOwnFault) {
   world.is_full = true;
   agent.on_step(kStep, refused);
   EXPECT_EQ(world.fault, refused.error) << "told before the end, which frees the job";
-  EXPECT_TRUE(std::get<StepDone>(world.told.back()).may_pass);
+  EXPECT_TRUE(get<StepDone>(world.told.back()).may_pass);
   for (int second = 1; second < 12; ++second) agent.on_tick(at(second));
   EXPECT_NE(world.fault, "");
   // A new connection begins with it as well: the controller must not hear that all is well.
@@ -674,7 +674,7 @@ TEST_F(AgentTest, AStepIsLostWhenNothingOfItIsLeft) {
   world.leaves_some = false;
   agent.on_tick(at(21));
   ASSERT_EQ(world.count<StepDone>(), 1U);
-  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
+  EXPECT_TRUE(get<StepDone>(world.told.back()).is_lost);
 }
 
 /// Only root may become another.
@@ -692,7 +692,7 @@ TEST(Agent, OneThatIsNotRootsStartsItsOwnUsersStepsAlone) {
   }
   ASSERT_EQ(world.launched.size(), 1U);
   ASSERT_EQ(world.count<StepDone>(), 1U);
-  const auto& refused = std::get<StepDone>(world.told.back());
+  const auto& refused = get<StepDone>(world.told.back());
   EXPECT_EQ(refused.id.job, JobId(1001));
   EXPECT_NE(refused.error.find("runs as uid 1000 and cannot start jobs of uid 1001"),
             std::string::npos)
@@ -710,13 +710,13 @@ TEST(Agent, ALaunchIsNotTakenForAnotherRunOfTheSameNumber) {
   agent.end_turn();
   EXPECT_TRUE(world.launched.empty());
   ASSERT_EQ(world.count<StepDone>(), 1U);
-  EXPECT_EQ(std::get<StepDone>(world.told.back()).launch_key, 8U);
-  EXPECT_TRUE(std::get<StepDone>(world.told.back()).is_lost);
+  EXPECT_EQ(get<StepDone>(world.told.back()).launch_key, 8U);
+  EXPECT_TRUE(get<StepDone>(world.told.back()).is_lost);
   ASSERT_EQ(agent.registration().steps.size(), 1U);
   EXPECT_EQ(agent.registration().steps[0].launch_key, 7U) << "the one that runs stays";
   agent.on_step_linked(kStep, 0);
   agent.on_step(kStep, done_of(kStep));
-  EXPECT_EQ(std::get<StepDone>(world.told.back()).launch_key, 7U);
+  EXPECT_EQ(get<StepDone>(world.told.back()).launch_key, 7U);
 }
 
 TEST(Agent, AStepThatIsToEndAloneEndsAndItsNumberIsFree) {
@@ -728,12 +728,12 @@ TEST(Agent, AStepThatIsToEndAloneEndsAndItsNumberIsFree) {
   agent.on_controller(EndStep{kStep, 8}, at(0));
   EXPECT_TRUE(world.ordered.empty()) << "that one is not here";
   ASSERT_EQ(world.count<StepDone>(), 1U) << "which is said";
-  EXPECT_EQ(std::get<StepDone>(world.told.back()).launch_key, 8U);
+  EXPECT_EQ(get<StepDone>(world.told.back()).launch_key, 8U);
   agent.on_controller(EndStep{kStep, 7}, at(0));
   ASSERT_EQ(world.ordered.size(), 1U);
   agent.on_step(kStep, done_of(kStep));
   ASSERT_EQ(world.count<StepDone>(), 2U);
-  EXPECT_EQ(std::get<StepDone>(world.told.back()).launch_key, 7U);
+  EXPECT_EQ(get<StepDone>(world.told.back()).launch_key, 7U);
   EXPECT_EQ(world.count<JobClean>(), 0U) << "its run goes on";
   agent.on_controller(AcknowledgeStep{kStep, 7}, at(0));
   LaunchStep launch = launch_of(kStep);

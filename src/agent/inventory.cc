@@ -37,10 +37,12 @@ std::string first_line(const char* path) {
   return line;
 }
 
-/// The board's own id, which root alone may read, survives even another installation; the installation's id comes next.
+/// The board's own id, which root alone may read, survives even another installation; the
+/// installation's id comes next.
 std::string find_machine_id() {
   const std::string board = first_line("/sys/class/dmi/id/product_uuid");
-  const bool is_real = board.find_first_not_of("0-") != std::string::npos && board.find_first_not_of("fF-") != std::string::npos;
+  const bool is_real = board.find_first_not_of("0-") != std::string::npos &&
+                       board.find_first_not_of("fF-") != std::string::npos;
   return is_real ? board : first_line("/etc/machine-id");
 }
 
@@ -79,7 +81,8 @@ Heartbeat measure_host() {
   struct sysinfo info {};
   ::sysinfo(&info);
   Heartbeat heartbeat;
-  heartbeat.load_hundredths = static_cast<std::uint32_t>(info.loads[0] * 100 / (1UL << SI_LOAD_SHIFT));
+  heartbeat.load_hundredths =
+      static_cast<std::uint32_t>(info.loads[0] * 100 / (1UL << SI_LOAD_SHIFT));
   heartbeat.free_memory_mib = (static_cast<std::uint64_t>(info.freeram) * info.mem_unit) >> 20;
   return heartbeat;
 }

@@ -15,7 +15,7 @@ std::vector<OutputFile> OutputFiles::list() const {
   if (entries == nullptr) return files;
   while (const dirent* entry = ::readdir(entries)) {
     const auto name = parse_output_file(entry->d_name);
-    struct stat known{};
+    struct stat known {};
     if (!name || ::fstatat(::dirfd(entries), entry->d_name, &known, 0) != 0) continue;
     files.push_back({*name, static_cast<std::uint64_t>(known.st_size)});
   }
@@ -23,7 +23,8 @@ std::vector<OutputFile> OutputFiles::list() const {
   return files;
 }
 
-OutputPiece OutputFiles::read(const OutputFileName& name, std::uint64_t offset, std::size_t bytes_max) const {
+OutputPiece OutputFiles::read(const OutputFileName& name, std::uint64_t offset,
+                              std::size_t bytes_max) const {
   OutputPiece piece{offset, {}};
   const int fd = ::open(path_of(name).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return piece;
@@ -32,7 +33,9 @@ OutputPiece OutputFiles::read(const OutputFileName& name, std::uint64_t offset, 
   if (data > 0) piece.offset = static_cast<std::uint64_t>(data);
   piece.bytes.resize(bytes_max);
   ssize_t size = 0;
-  while ((size = ::pread(fd, piece.bytes.data(), bytes_max, static_cast<off_t>(piece.offset))) < 0 && errno == EINTR) {
+  while ((size = ::pread(fd, piece.bytes.data(), bytes_max, static_cast<off_t>(piece.offset))) <
+             0 &&
+         errno == EINTR) {
   }
   piece.bytes.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   ::close(fd);
@@ -42,11 +45,12 @@ OutputPiece OutputFiles::read(const OutputFileName& name, std::uint64_t offset, 
 void OutputFiles::give_up(const OutputFileName& name, std::uint64_t offset) const {
   const int fd = ::open(path_of(name).c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return;
-  struct stat known{};
+  struct stat known {};
   if (::fstat(fd, &known) == 0 && known.st_blksize > 0) {
     const auto block = static_cast<off_t>(known.st_blksize);
     const off_t end = static_cast<off_t>(offset) / block * block;
-    if (end > 0) [[maybe_unused]] const int ignored = ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end);
+    if (end > 0) [[maybe_unused]]
+      const int ignored = ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end);
   }
   ::close(fd);
 }

@@ -1,4 +1,5 @@
-// The files in which supervisors keep what trials' tasks write (stepd/output_capture.h), as the shipper uses them.
+// The files in which supervisors keep what trials' tasks write (stepd/output_capture.h), as the
+// shipper uses them.
 #pragma once
 
 #include <string>
@@ -20,7 +21,9 @@ class OutputFiles {
   void remove(const OutputFileName& name) const;
 
  private:
-  std::string path_of(const OutputFileName& name) const { return folder_ + "/" + output_file_text(name); }
+  std::string path_of(const OutputFileName& name) const {
+    return folder_ + "/" + output_file_text(name);
+  }
   std::string folder_;
 };
 

@@ -19,7 +19,9 @@ struct OutputFilesTest : ::testing::Test {
   }
   ~OutputFilesTest() override { std::filesystem::remove_all(folder); }
   std::filesystem::path path() const { return folder / output_file_text(kName); }
-  void append(const std::string& bytes) { std::ofstream(path(), std::ios::app | std::ios::binary) << bytes; }
+  void append(const std::string& bytes) {
+    std::ofstream(path(), std::ios::app | std::ios::binary) << bytes;
+  }
   std::filesystem::path folder;
   OutputFiles files{"/none"};
 };
@@ -47,7 +49,7 @@ TEST_F(OutputFilesTest, WhatIsGivenUpTakesNoRoomAndIsPassedOver) {
   files.give_up(kName, 300'000);
   append("behind");
   bytes += "behind";
-  struct stat known{};
+  struct stat known {};
   ASSERT_EQ(::stat(path().c_str(), &known), 0);
   EXPECT_EQ(static_cast<std::size_t>(known.st_size), bytes.size());
   EXPECT_LT(known.st_blocks * 512, 800'000);

@@ -45,7 +45,8 @@ void OutputShipper::on_tick(TimePoint now) {
 /// Whether a step is live is asked before its file's size: the size of one that is not is its last.
 void OutputShipper::look() {
   std::map<StepId, bool> live;
-  for (const auto& [name, file] : files_) live.try_emplace(name.step, world_.is_step_live(name.step));
+  for (const auto& [name, file] : files_)
+    live.try_emplace(name.step, world_.is_step_live(name.step));
   for (const OutputFile& found : world_.output_files()) {
     const auto [entry, is_new] = files_.try_emplace(found.name);
     if (is_new) names_[found.name.id()] = found.name;
@@ -123,14 +124,16 @@ void OutputShipper::on_received(const OutputReceived& answer, TimePoint now) {
 /// A long silence of the controller must not fill the node's disk.
 void OutputShipper::keep_within_bounds() {
   std::uint64_t kept = 0;
-  for (const auto& [name, file] : files_) kept += file.size - std::min(file.size, std::max(file.stored, file.given_up));
+  for (const auto& [name, file] : files_)
+    kept += file.size - std::min(file.size, std::max(file.stored, file.given_up));
   while (kept > options_.spool_bytes) {
     const auto size = [](const auto& entry) {
       const File& file = entry.second;
       return file.size - std::min(file.size, std::max(file.stored, file.given_up));
     };
     auto longest = std::ranges::max_element(files_, {}, size);
-    const std::uint64_t less = std::min(size(*longest), std::max(kept - options_.spool_bytes, kGiveUpBytes));
+    const std::uint64_t less =
+        std::min(size(*longest), std::max(kept - options_.spool_bytes, kGiveUpBytes));
     File& file = longest->second;
     file.given_up = std::max(file.stored, file.given_up) + less;
     world_.give_up_output(longest->first, file.given_up);

@@ -1,10 +1,12 @@
-// Sends what trials' tasks wrote on this node to the controller, from the files in which supervisors keep it. Single-threaded
-// and without I/O of its own.
+// Sends what trials' tasks wrote on this node to the controller, from the files in which
+// supervisors keep it. Single-threaded and without I/O of its own.
 //
-// A file here:  unknown ──asked how much of it is stored──▶ known ──sent, answered, sent …──▶ its step over and all stored ──▶ removed
+// A file here:  unknown ──asked how much of it is stored──▶ known ──sent, answered, sent …──▶ its
+// step over and all stored ──▶ removed
 //
-// The controller says how much of each file it has on stable storage; nothing of that is kept here. After a lost connection,
-// a restart of either side or an answer that stays away every file is asked for anew, so no byte is lost or stored twice.
+// The controller says how much of each file it has on stable storage; nothing of that is kept here.
+// After a lost connection, a restart of either side or an answer that stays away every file is
+// asked for anew, so no byte is lost or stored twice.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +15,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "codec/spool_path.h"
 #include "model/agent_message.h"
+#include "slurm/spool_path.h"
 
 namespace muster {
 
@@ -23,7 +25,8 @@ struct OutputFile {
   std::uint64_t size = 0;
 };
 
-/// Bytes of a file from `offset` on, which lies behind what was asked for where the file has given that up.
+/// Bytes of a file from `offset` on, which lies behind what was asked for where the file has given
+/// that up.
 struct OutputPiece {
   std::uint64_t offset = 0;
   std::string bytes;
@@ -34,7 +37,8 @@ class OutputWorld {
   virtual ~OutputWorld() = default;
   virtual std::vector<OutputFile> output_files() = 0;
   /// At most `bytes_max`. Requires: offset < size.
-  virtual OutputPiece read_output(const OutputFileName& name, std::uint64_t offset, std::size_t bytes_max) = 0;
+  virtual OutputPiece read_output(const OutputFileName& name, std::uint64_t offset,
+                                  std::size_t bytes_max) = 0;
   /// What lies before `offset` is not needed any more and takes no room, in whole blocks.
   virtual void give_up_output(const OutputFileName& name, std::uint64_t offset) = 0;
   virtual void remove_output(const OutputFileName& name) = 0;
@@ -46,19 +50,23 @@ class OutputWorld {
 class OutputShipper {
  public:
   struct Options {
-    std::size_t window_bytes = std::size_t{1} << 20;   ///< under way at once, of all files
+    std::size_t window_bytes = std::size_t{1} << 20;  ///< under way at once, of all files
     std::size_t piece_bytes = std::size_t{64} << 10;
-    std::uint64_t spool_bytes = std::uint64_t{1} << 30;  ///< more than that is not kept: the oldest of the longest file goes
-    Duration patience = Duration::seconds(10);           ///< then an answer is taken for lost
+    std::uint64_t spool_bytes =
+        std::uint64_t{1}
+        << 30;  ///< more than that is not kept: the oldest of the longest file goes
+    Duration patience = Duration::seconds(10);  ///< then an answer is taken for lost
   };
   OutputShipper(OutputWorld& world, Options options) : world_(world), options_(options) {}
 
   void on_connected(TimePoint now);
   void on_disconnected();
-  /// Looks for what is new and sends it. To be called every 200 ms, and before a step's end is told.
+  /// Looks for what is new and sends it. To be called every 200 ms, and before a step's end is
+  /// told.
   void on_tick(TimePoint now);
   void on_received(const OutputReceived& answer, TimePoint now);
-  /// There are files of the step here: the controller has not said that it has all of them to their end.
+  /// There are files of the step here: the controller has not said that it has all of them to their
+  /// end.
   bool has_output_of(const StepId& step) const;
   /// Bytes that were sent and not answered.
   std::uint64_t bytes_under_way() const;
@@ -67,10 +75,10 @@ class OutputShipper {
   struct File {
     std::uint64_t size = 0;
     std::uint64_t sent = 0;
-    std::uint64_t stored = 0;      ///< by the controller
-    std::uint64_t given_up = 0;    ///< bytes before it are not in the file any more
+    std::uint64_t stored = 0;    ///< by the controller
+    std::uint64_t given_up = 0;  ///< bytes before it are not in the file any more
     bool is_asked = false;
-    bool is_known = false;         ///< `stored` is what the controller says
+    bool is_known = false;  ///< `stored` is what the controller says
     bool is_live = true;
     bool is_end_sent = false;
   };
@@ -85,9 +93,9 @@ class OutputShipper {
   Options options_;
   std::map<OutputFileName, File> files_;
   std::map<LogStreamId, OutputFileName> names_;
-  OutputFileName last_served_;   ///< the next piece is of the file behind it
+  OutputFileName last_served_;  ///< the next piece is of the file behind it
   bool is_connected_ = false;
-  TimePoint last_answer_;        ///< or when nothing was under way
+  TimePoint last_answer_;  ///< or when nothing was under way
 };
 
 }  // namespace muster

@@ -26,13 +26,16 @@ class FakeWorld final : public OutputWorld {
     for (const auto& [name, file] : files) all.push_back({name, file.bytes.size()});
     return all;
   }
-  OutputPiece read_output(const OutputFileName& name, std::uint64_t offset, std::size_t bytes_max) override {
+  OutputPiece read_output(const OutputFileName& name, std::uint64_t offset,
+                          std::size_t bytes_max) override {
     const File& file = files.at(name);
     EXPECT_LT(offset, file.bytes.size());
     const std::uint64_t begin = std::max(offset, file.given_up);
     return {begin, file.bytes.substr(begin, bytes_max)};
   }
-  void give_up_output(const OutputFileName& name, std::uint64_t offset) override { files.at(name).given_up = offset; }
+  void give_up_output(const OutputFileName& name, std::uint64_t offset) override {
+    files.at(name).given_up = offset;
+  }
   void remove_output(const OutputFileName& name) override {
     EXPECT_FALSE(is_live);
     EXPECT_EQ(stored[name.id()].size(), files.at(name).bytes.size());
@@ -50,7 +53,8 @@ class FakeWorld final : public OutputWorld {
       missing += fragment.offset - known.size();
       known.resize(fragment.offset, '?');
     }
-    if (fragment.offset + fragment.bytes.size() > known.size()) known += fragment.bytes.substr(known.size() - fragment.offset);
+    if (fragment.offset + fragment.bytes.size() > known.size())
+      known += fragment.bytes.substr(known.size() - fragment.offset);
     return {fragment.id(), known.size(), fragment.is_end};
   }
 
@@ -95,7 +99,8 @@ TEST_F(OutputShipperTest, SendsWhatIsNewAndTakesTheFileAwayWhenAllIsStored) {
 }
 
 TEST_F(OutputShipperTest, OnlyAWindowIsUnderWayAndEveryFileHasItsTurn) {
-  for (const std::uint32_t rank : {0U, 1U, 2U}) world.files[file_of(rank)].bytes = std::string(1000, 'x');
+  for (const std::uint32_t rank : {0U, 1U, 2U})
+    world.files[file_of(rank)].bytes = std::string(1000, 'x');
   shipper.on_connected(now);
   answer_all();
   for (auto& [name, file] : world.files) file.bytes += std::string(500, 'y');
@@ -137,7 +142,8 @@ TEST_F(OutputShipperTest, AControllerThatHasLostItsStoreGetsWhatIsStillThere) {
 }
 
 TEST_F(OutputShipperTest, TooMuchIsGivenUpTheOldestOfTheLongestFirst) {
-  OutputShipper bounded(world, {.window_bytes = 1 << 20, .piece_bytes = 1 << 16, .spool_bytes = 3 << 20});
+  OutputShipper bounded(world,
+                        {.window_bytes = 1 << 20, .piece_bytes = 1 << 16, .spool_bytes = 3 << 20});
   world.files[file_of(0)].bytes = std::string(100, 's');
   world.files[file_of(1)].bytes = std::string(5 << 20, 'l');
   bounded.on_tick(now);
@@ -152,7 +158,8 @@ TEST_F(OutputShipperTest, TooMuchIsGivenUpTheOldestOfTheLongestFirst) {
   EXPECT_EQ(world.missing, given_up);
   EXPECT_EQ(world.stored[file_of(1).id()].size(), std::size_t{5} << 20);
   EXPECT_EQ(world.stored[file_of(0).id()], std::string(100, 's'));
-  EXPECT_GT(world.files[file_of(1)].given_up, 4U << 20);  // stored: it takes no room any more, but for less than 1 MiB
+  EXPECT_GT(world.files[file_of(1)].given_up,
+            4U << 20);  // stored: it takes no room any more, but for less than 1 MiB
 }
 
 /// Restarts of both sides, lost connections and lost answers, while the tasks write.
@@ -161,7 +168,8 @@ TEST_F(OutputShipperTest, EveryByteOnceWhateverIsLost) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Rng rng(seed);
     FakeWorld node;
-    auto agent = std::make_unique<OutputShipper>(node, OutputShipper::Options{.window_bytes = 100, .piece_bytes = 16});
+    auto agent = std::make_unique<OutputShipper>(
+        node, OutputShipper::Options{.window_bytes = 100, .piece_bytes = 16});
     std::map<LogStreamId, std::string> written;
     TimePoint time = TimePoint::from_seconds(1000);
     const auto reconnect = [&] {
@@ -172,7 +180,8 @@ TEST_F(OutputShipperTest, EveryByteOnceWhateverIsLost) {
     reconnect();
     for (int i = 0; i < 300; ++i) {
       time = time + Duration::milliseconds(200);
-      const auto name = file_of(static_cast<std::uint32_t>(rng.below(3)), rng.chance(0.5) ? LogStream::kStdout : LogStream::kStderr);
+      const auto name = file_of(static_cast<std::uint32_t>(rng.below(3)),
+                                rng.chance(0.5) ? LogStream::kStdout : LogStream::kStderr);
       for (std::uint64_t n = rng.below(40); n > 0; --n) {
         const char byte = static_cast<char>('a' + rng.below(26));
         node.files[name].bytes += byte;
@@ -181,11 +190,13 @@ TEST_F(OutputShipperTest, EveryByteOnceWhateverIsLost) {
       agent->on_tick(time);
       for (std::uint64_t n = rng.below(8); n > 0 && !node.under_way.empty(); --n) {
         const OutputReceived answer = node.store_one();
-        if (!rng.chance(0.05)) agent->on_received(answer, time);  // else it is lost, and nothing says so
+        if (!rng.chance(0.05))
+          agent->on_received(answer, time);  // else it is lost, and nothing says so
       }
       if (rng.chance(0.03)) reconnect();
       if (rng.chance(0.02)) {
-        agent = std::make_unique<OutputShipper>(node, OutputShipper::Options{.window_bytes = 100, .piece_bytes = 16});
+        agent = std::make_unique<OutputShipper>(
+            node, OutputShipper::Options{.window_bytes = 100, .piece_bytes = 16});
         reconnect();
       }
     }

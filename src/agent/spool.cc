@@ -141,20 +141,20 @@ void Spool::read_log(std::uint64_t generation, std::map<StepId, Known>& steps) {
   damage = log.is_whole ? 0 : 1;
   const auto take = [&](std::string_view record) {
     if (const auto order = records::decode_to_agent(record); order.has_value()) {
-      if (const auto* launch = std::get_if<LaunchStep>(&*order)) {
+      if (const auto* launch = get_if<LaunchStep>(&*order)) {
         steps[launch->id] = Known{launch->id, launch->node_name, launch->launch_key, std::nullopt};
         open_[launch->id] = {generation, launch->launch_key};
         identity_.job_floor = std::max(identity_.job_floor, launch->id.job);
-      } else if (const auto* acknowledged = std::get_if<AcknowledgeStep>(&*order)) {
+      } else if (const auto* acknowledged = get_if<AcknowledgeStep>(&*order)) {
         steps.erase(acknowledged->id);
         open_.erase(acknowledged->id);
       }
     } else if (const auto report = records::decode_from_agent(record); report.has_value()) {
-      if (const auto* done = std::get_if<StepDone>(&*report); done != nullptr) {
+      if (const auto* done = get_if<StepDone>(&*report); done != nullptr) {
         const auto step = steps.find(done->id);
         if (step != steps.end() && is_of_launch(*done, step->second.launch_key))
           step->second.done = *done;
-      } else if (const auto* self = std::get_if<RegisterNode>(&*report)) {
+      } else if (const auto* self = get_if<RegisterNode>(&*report)) {
         if (self->cluster_id != identity_.cluster.cluster_id &&
             !identity_.cluster.cluster_id.empty()) {
           steps.clear();
@@ -292,7 +292,7 @@ void Spool::read_new(const std::string& path, std::size_t& offset) {
   const auto take = [&](std::string_view record) {
     const auto report = records::decode_from_agent(record);
     if (!report.has_value()) return;
-    const auto* done = std::get_if<StepDone>(&*report);
+    const auto* done = get_if<StepDone>(&*report);
     if (done == nullptr) return;
     const auto step = open_.find(done->id);
     if (step != open_.end() && is_of_launch(*done, step->second.launch_key))

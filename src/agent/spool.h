@@ -1,10 +1,12 @@
-// What the node must not forget: which steps were launched and how they ended, until the controller has it. A log per
-// generation; a supervisor writes its step's end to the log that it was launched under.
+// What the node must not forget: which steps were launched and how they ended, until the controller
+// has it. A log per generation; a supervisor writes its step's end to the log that it was launched
+// under.
 //
-// steps.N.log: log records (records/log_record.h), each an encoded message: LaunchStep without its script and
-// environment (launched), StepDone (ended; written by supervisors), AcknowledgeStep (may be forgotten), and RegisterNode
-// (whom the node serves from here on, and the highest job that it was told to start there): first in each log.
-// agent.lock is held by the agent that uses the folder.
+// steps.N.log: log records (records/log_record.h), each an encoded message: LaunchStep without its
+// script and environment (launched), StepDone (ended; written by supervisors), AcknowledgeStep (may
+// be forgotten), and RegisterNode (whom the node serves from here on, and the highest job that it
+// was told to start there): first in each log. agent.lock is held by the agent that uses the
+// folder.
 #pragma once
 
 #include <map>
@@ -32,8 +34,8 @@ class Spool {
     /// Launches may be missing from the logs, and nobody has been asked for them since.
     bool has_lost_records = false;
   };
-  /// Opens the folder, making it when needed, and reads what earlier agents and supervisors left. Errors: kAlreadyExists
-  /// while another agent uses it; kUnavailable.
+  /// Opens the folder, making it when needed, and reads what earlier agents and supervisors left.
+  /// Errors: kAlreadyExists while another agent uses it; kUnavailable.
   static Result<Spool> open(const std::string& folder, std::vector<Known>& known);
   Spool(Spool&& other) noexcept;
   ~Spool();
@@ -81,8 +83,8 @@ class Spool {
     std::uint64_t generation = 0;  ///< of its log
     std::uint64_t launch_key = 0;
   };
-  std::map<StepId, Place> open_;                    ///< unacknowledged steps
-  std::map<std::uint64_t, std::size_t> offsets_;    ///< how far each log has been read for ends
+  std::map<StepId, Place> open_;                  ///< unacknowledged steps
+  std::map<std::uint64_t, std::size_t> offsets_;  ///< how far each log has been read for ends
   std::map<StepId, StepDone> ends_;
 };
 

@@ -3,18 +3,18 @@
 
 #include <cmath>
 
-#include "api/code_archive.h"
-#include "api/fields.h"
+#include "api/determined/code_archive.h"
+#include "api/determined/places.h"
+#include "api/http/fields.h"
+#include "api/http/list_order.h"
+#include "api/http/openapi.h"
+#include "api/http/replies.h"
 #include "api/http_service.h"
-#include "api/list_order.h"
-#include "api/openapi.h"
-#include "api/places.h"
-#include "api/replies.h"
-#include "codec/base64.h"
-#include "codec/determined_text.h"
-#include "codec/json_reader.h"
-#include "codec/json_text.h"
-#include "codec/trial_text.h"
+#include "text/base64.h"
+#include "text/json_reader.h"
+#include "text/json_text.h"
+#include "trials/determined_text.h"
+#include "trials/trial_text.h"
 
 namespace muster::api {
 namespace {
@@ -27,7 +27,8 @@ TEST(Target, IsSplitAndDecoded) {
   EXPECT_EQ(request->parameter("x"), "2");
   EXPECT_EQ(request->parameter("name"), "a b&");
   EXPECT_TRUE(request->has("empty") && request->has("flag") && !request->has("none"));
-  for (const char* target : {"", "x", "/a%2", "/a%zz", "/a?x=%"}) EXPECT_FALSE(parse_target(target).has_value()) << target;
+  for (const char* target : {"", "x", "/a%2", "/a%zz", "/a?x=%"})
+    EXPECT_FALSE(parse_target(target).has_value()) << target;
 }
 
 TEST(Router, FindsByMethodAndPath) {
@@ -40,12 +41,15 @@ TEST(Router, FindsByMethodAndPath) {
     return std::tuple(route == nullptr ? "" : route->pattern, request.arguments, is_known);
   };
   using Arguments = std::vector<std::string>;
-  EXPECT_EQ(find(Method::kGet, "/api/v1/trials/7"), std::tuple(std::string("/api/v1/trials/{trial}"), Arguments{"7"}, false));
-  EXPECT_EQ(std::get<0>(find(Method::kGet, "/api/v1/trials/time-series")), "/api/v1/trials/time-series");
+  EXPECT_EQ(find(Method::kGet, "/api/v1/trials/7"),
+            std::tuple(std::string("/api/v1/trials/{trial}"), Arguments{"7"}, false));
+  EXPECT_EQ(std::get<0>(find(Method::kGet, "/api/v1/trials/time-series")),
+            "/api/v1/trials/time-series");
   EXPECT_EQ(std::get<1>(find(Method::kGet, "/api/v1/models/m/versions/3")), (Arguments{"m", "3"}));
   EXPECT_EQ(std::get<0>(find(Method::kGet, "/api/v1/trials/7/kill")), "");
   EXPECT_TRUE(std::get<2>(find(Method::kGet, "/api/v1/trials/7/kill"))) << "with another method";
-  EXPECT_EQ(std::get<0>(find(Method::kGet, "/api/v1/trials//")), "") << "an empty part is no argument";
+  EXPECT_EQ(std::get<0>(find(Method::kGet, "/api/v1/trials//")), "")
+      << "an empty part is no argument";
 }
 
 TEST(Router, NoRouteHidesAnother) {
@@ -65,38 +69,49 @@ TEST(OpenApi, HasEveryRoute) {
   const Router router = make_router();
   const Json document = openapi_document(router, "1");
   std::size_t operations = 0;
-  for (const Json::Member& path : *document.find("paths")->object()) operations += path.value.object()->size();
+  for (const Json::Member& path : *document.find("paths")->object())
+    operations += path.value.object()->size();
   EXPECT_EQ(operations, router.routes().size());
 }
 
 TEST(Fields, AreReadInEitherSpelling) {
   HttpRequest request;
-  request.bytes = R"({"stepsCompleted": "12", "trial_run_id": 3, "note": null, "labels": ["a", 1, "b"], "ids": [1, 0]})";
+  request.bytes =
+      R"({"stepsCompleted": "12", "trial_run_id": 3, "note": null, "labels": ["a", 1, "b"], "ids": [1, 0]})";
   const Json body = body_of(request).value();
   EXPECT_EQ(whole_field(body, "stepsCompleted"), 12);
   EXPECT_EQ(whole_field(body, "trialRunId"), 3);
   EXPECT_EQ(field(body, "note"), nullptr);
   EXPECT_EQ(texts_field(body, "labels"), (std::vector<std::string>{"a", "b"}));
   EXPECT_FALSE(ids_field(body, "ids").has_value());
-  for (const char* text : {"1e300", "-1e300", "9223372036854775808", "\"x\"", "\"9223372036854775808\"", "[]"}) {
-    EXPECT_EQ(whole_of(parse_json(text).value()), std::nullopt) << text << " is beyond 64 bits, or no number";
+  for (const char* text :
+       {"1e300", "-1e300", "9223372036854775808", "\"x\"", "\"9223372036854775808\"", "[]"}) {
+    EXPECT_EQ(whole_of(parse_json(text).value()), std::nullopt)
+        << text << " is beyond 64 bits, or no number";
   }
   for (const char* text : {"[]", "1", "{"}) {
     request.bytes = text;
     EXPECT_FALSE(body_of(request).has_value()) << text;
   }
-  for (const char* text : {"", "0", "-1", "x", "1x", "4294967296"}) EXPECT_FALSE(parse_id(text, "a trial").has_value()) << text;
+  for (const char* text : {"", "0", "-1", "x", "1x", "4294967296"})
+    EXPECT_FALSE(parse_id(text, "a trial").has_value()) << text;
 }
 
 TEST(Fields, AnIdIsNotCutToItsLastBits) {
-  const auto read = [](const char* text) { return id_field(parse_json(text).value(), "projectId"); };
+  const auto read = [](const char* text) {
+    return id_field(parse_json(text).value(), "projectId");
+  };
   EXPECT_EQ(read(R"({"projectId": 7})").value(), 7U);
   EXPECT_EQ(read(R"({"project_id": "4294967295"})").value(), 4294967295U);
-  for (const char* text : {"{}", R"({"projectId": null})", R"({"projectId": 0})"}) EXPECT_EQ(read(text).value(), std::nullopt) << text;
-  for (const char* text : {R"({"projectId": 4294967297})", R"({"projectId": -1})", R"({"projectId": "x"})"}) EXPECT_FALSE(read(text).has_value()) << text;
+  for (const char* text : {"{}", R"({"projectId": null})", R"({"projectId": 0})"})
+    EXPECT_EQ(read(text).value(), std::nullopt) << text;
+  for (const char* text :
+       {R"({"projectId": 4294967297})", R"({"projectId": -1})", R"({"projectId": "x"})"})
+    EXPECT_FALSE(read(text).has_value()) << text;
   EXPECT_EQ(id_parameter(parse_target("/?projectId=3").value(), "projectId").value(), 3U);
   EXPECT_EQ(id_parameter(parse_target("/").value(), "projectId").value(), 0U);
-  EXPECT_FALSE(id_parameter(parse_target("/?projectId=4294967299").value(), "projectId").has_value());
+  EXPECT_FALSE(
+      id_parameter(parse_target("/?projectId=4294967299").value(), "projectId").has_value());
 }
 
 TEST(Router, ParametersThatNobodyReadsAreRefused) {
@@ -107,8 +122,12 @@ TEST(Router, ParametersThatNobodyReadsAreRefused) {
     const Status checked = check_parameters(*router.find(request, is_known), request);
     return checked.has_value() ? "" : checked.error().text();
   };
-  EXPECT_EQ(check("/api/v1/trials/7/checkpoints?sortByAttr=SORT_BY_UUID&limit=1&offset=2&states=STATE_ACTIVE"), "");
-  EXPECT_NE(check("/api/v1/trials/7/checkpoints?sortBy=SORT_BY_UUID").find("has no parameter 'sortBy': it takes sortByAttr, "), std::string::npos);
+  EXPECT_EQ(check("/api/v1/trials/7/"
+                  "checkpoints?sortByAttr=SORT_BY_UUID&limit=1&offset=2&states=STATE_ACTIVE"),
+            "");
+  EXPECT_NE(check("/api/v1/trials/7/checkpoints?sortBy=SORT_BY_UUID")
+                .find("has no parameter 'sortBy': it takes sortByAttr, "),
+            std::string::npos);
   EXPECT_NE(check("/api/v1/trials/7?x=1").find("it takes none"), std::string::npos);
 }
 
@@ -120,10 +139,12 @@ std::string sorted(const char* target) {
     int rank;
     std::optional<double> value;
   };
-  std::vector<Item> items{{'a', 2, 0.5}, {'b', 1, std::nullopt}, {'c', 2, -1}, {'d', 1, std::nan("")}, {'e', 1, 3}};
-  const Status status = sort_list<Item>(parse_target(target).value(), items,
-                                        {sort_key<Item>("RANK", [](const Item& one) { return one.rank; }),
-                                         number_key<Item>("VALUE", [](const Item& one) { return one.value; })});
+  std::vector<Item> items{
+      {'a', 2, 0.5}, {'b', 1, std::nullopt}, {'c', 2, -1}, {'d', 1, std::nan("")}, {'e', 1, 3}};
+  const Status status =
+      sort_list<Item>(parse_target(target).value(), items,
+                      {sort_key<Item>("RANK", [](const Item& one) { return one.rank; }),
+                       number_key<Item>("VALUE", [](const Item& one) { return one.value; })});
   if (!status.has_value()) return status.error().text();
   std::string names;
   for (const Item& one : items) names += one.name;
@@ -135,11 +156,13 @@ TEST(ListOrder, IsWhatIsAskedFor) {
   EXPECT_EQ(sorted("/?sortBy=SORT_BY_UNSPECIFIED&orderBy=ORDER_BY_UNSPECIFIED"), "abcde");
   EXPECT_EQ(sorted("/?orderBy=ORDER_BY_DESC"), "edcba");
   EXPECT_EQ(sorted("/?sortBy=RANK"), "bdeac");
-  EXPECT_EQ(sorted("/?sortBy=RANK&orderBy=ORDER_BY_DESC"), "acbde") << "equal ones stay as they were";
+  EXPECT_EQ(sorted("/?sortBy=RANK&orderBy=ORDER_BY_DESC"), "acbde")
+      << "equal ones stay as they were";
   EXPECT_EQ(sorted("/?sortBy=VALUE&orderBy=ORDER_BY_ASC"), "caebd") << "what has no number is last";
   EXPECT_EQ(sorted("/?sortBy=VALUE&orderBy=ORDER_BY_DESC"), "eacbd");
   EXPECT_EQ(sorted("/?sortBy=NAME"), "sortBy: 'NAME' is not there: give one of RANK, VALUE");
-  EXPECT_EQ(sorted("/?orderBy=down"), "orderBy: 'down' is not there: give one of ORDER_BY_ASC, ORDER_BY_DESC");
+  EXPECT_EQ(sorted("/?orderBy=down"),
+            "orderBy: 'down' is not there: give one of ORDER_BY_ASC, ORDER_BY_DESC");
 }
 
 TEST(Replies, PagesEndWhereTheyEnd) {
@@ -166,11 +189,16 @@ TEST(Replies, ErrorsHaveTheStatusOfTheirCode) {
 }
 
 Json file_item(const char* path, std::string_view content, int type = 48) {
-  return Json::Object{{"path", path}, {"type", type}, {"content", base64_text(content)}, {"mode", 33188}, {"mtime", "1795347451"}};
+  return Json::Object{{"path", path},
+                      {"type", type},
+                      {"content", base64_text(content)},
+                      {"mode", 33188},
+                      {"mtime", "1795347451"}};
 }
 
 TEST(CodeArchive, IsInTheScriptAsItWasSent) {
-  const Json files = Json::Array{file_item("train.py", "print(1)\n"), file_item("lib", "", 53), file_item("lib/a.bin", std::string(70'000, 'x'))};
+  const Json files = Json::Array{file_item("train.py", "print(1)\n"), file_item("lib", "", 53),
+                                 file_item("lib/a.bin", std::string(70'000, 'x'))};
   const std::string archive = archive_of(files).value();
   EXPECT_EQ(archive, archive_of(files).value()) << "equal code has equal bytes";
   EXPECT_TRUE(archive.starts_with("\x1f\x8b"));
@@ -198,15 +226,19 @@ TEST(TaskNames, AreReadBack) {
   const std::string allocation = allocation_name(cluster, ExperimentId(3), TrialId(9), 12);
   EXPECT_EQ(parse_task_name(allocation)->trial, TrialId(9));
   EXPECT_EQ(parse_task_name(allocation)->run, 12U);
-  EXPECT_NE(task_name("another", ExperimentId(3), TrialId(9)), task_name(cluster, ExperimentId(3), TrialId(9)));
-  for (const std::string& text : {std::string(), std::string("3"), std::string("3.x"), allocation + "x", allocation + ".1", task.substr(0, 26) + "0001ffffffff"}) {
+  EXPECT_NE(task_name("another", ExperimentId(3), TrialId(9)),
+            task_name(cluster, ExperimentId(3), TrialId(9)));
+  for (const std::string& text :
+       {std::string(), std::string("3"), std::string("3.x"), allocation + "x", allocation + ".1",
+        task.substr(0, 26) + "0001ffffffff"}) {
     EXPECT_FALSE(parse_task_name(text).has_value()) << text;
   }
 }
 
 TEST(Places, FollowTheLabels) {
   Catalog catalog;
-  const auto put = [&](DocumentKind kind, std::uint32_t id, std::uint32_t parent, const char* name) {
+  const auto put = [&](DocumentKind kind, std::uint32_t id, std::uint32_t parent,
+                       const char* name) {
     Document document;
     document.kind = kind;
     document.id = id;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <strings.h>
 
-#include "api/replies.h"
+#include "api/http/replies.h"
 #include "wire/socket.h"
 
 namespace muster::api {
@@ -150,7 +150,7 @@ kj::Promise<std::optional<std::string>> read_on(TimedBody body, BodyRoom room, s
 /// Reads a body of at most `room.most` bytes; nullopt: it is larger, or its sender has too much
 /// under way (the share says so). Errors: OVERLOADED: it does not come.
 kj::Promise<std::optional<std::string>> read_body(TimedBody body, BodyRoom room) {
-  KJ_IF_MAYBE(size, body.bytes.tryGetLength()) {
+  KJ_IF_MAYBE (size, body.bytes.tryGetLength()) {
     if (*size > room.most) return discard(body);
     if (*size == 0) return std::optional<std::string>(std::string());
   }
@@ -215,8 +215,8 @@ HttpService::GivenToken HttpService::token_of(const kj::HttpHeaders& headers) co
   };
   KJ_IF_MAYBE (header, headers.get(ids_.cookie))
     given = {std::string(cookie_value(view_of(*header), "auth")), true};
-  KJ_IF_MAYBE(header, headers.get(ids_.allocation_token)) take(*header);
-  KJ_IF_MAYBE(header, headers.get(ids_.authorization)) take(*header);
+  KJ_IF_MAYBE (header, headers.get(ids_.allocation_token)) take(*header);
+  KJ_IF_MAYBE (header, headers.get(ids_.authorization)) take(*header);
   return given;
 }
 
@@ -226,7 +226,7 @@ std::optional<HttpReply> HttpService::turned_away(Method method, const kj::HttpH
   RequestOrigin from;
   const auto read = [&](kj::HttpHeaderId id) {
     std::string_view value;
-    KJ_IF_MAYBE(header, headers.get(id)) value = view_of(*header);
+    KJ_IF_MAYBE (header, headers.get(id)) value = view_of(*header);
     return value;
   };
   from.host = read(kj::HttpHeaderId::HOST);
@@ -382,10 +382,10 @@ kj::Promise<void> HttpService::proxied(const ProxyTarget& target, kj::HttpMethod
     std::string cookies;
   };
   auto held = kj::heap<Call>(Call{target, headers.clone(), {}});
-  KJ_IF_MAYBE(cookies, headers.get(ids_.cookie)) held->cookies = cookies->cStr();
+  KJ_IF_MAYBE (cookies, headers.get(ids_.cookie)) held->cookies = cookies->cStr();
   const GivenToken given = token_of(headers);
   std::string host;
-  KJ_IF_MAYBE(header, headers.get(kj::HttpHeaderId::HOST)) host = header->cStr();
+  KJ_IF_MAYBE (header, headers.get(kj::HttpHeaderId::HOST)) host = header->cStr();
   const bool is_program = !given.text.empty() && !given.is_cookie;
   // A login does not go along to what users' pages are shown on.
   auto found = caller_of(door_ == Door::kApi || is_program ? given.text : "");
@@ -393,15 +393,15 @@ kj::Promise<void> HttpService::proxied(const ProxyTarget& target, kj::HttpMethod
   if (door_ == Door::kApi && !is_program) call->elsewhere = services_origin(port_.facts(), host);
   auto& asked = *call;
   auto& wanted = held->target;
-  auto answered = found.then([this, &asked, &wanted,
-                              &response](Result<Caller> caller) -> kj::Promise<void> {
-    const auto place = caller.has_value() ? place_for(*caller) : nullptr;
-    if (caller.has_value() && place == nullptr)
-      return send(error_reply(too_many(caller->claims.user_name)), response);
-    return hand_on(asked, wanted, caller)
-        .then([this, &response](ProxyAnswer answer) { return send(kj::mv(answer), response); })
-        .attach(kj::heap<Counter::Place>(place));
-  });
+  auto answered =
+      found.then([this, &asked, &wanted, &response](Result<Caller> caller) -> kj::Promise<void> {
+        const auto place = caller.has_value() ? place_for(*caller) : nullptr;
+        if (caller.has_value() && place == nullptr)
+          return send(error_reply(too_many(caller->claims.user_name)), response);
+        return hand_on(asked, wanted, caller)
+            .then([this, &response](ProxyAnswer answer) { return send(kj::mv(answer), response); })
+            .attach(kj::heap<Counter::Place>(place));
+      });
   // A client that has left keeps no place while its service thinks.
   return answered.attach(kj::mv(call)).attach(kj::mv(held)).exclusiveJoin(until_client_leaves());
 }
@@ -448,7 +448,7 @@ kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url,
   HttpRequest request = std::move(parsed).value();
   request.method = *known_method;
   request.peer = peer_;
-  KJ_IF_MAYBE(accept, headers.get(ids_.accept)) request.accept = accept->cStr();
+  KJ_IF_MAYBE (accept, headers.get(ids_.accept)) request.accept = accept->cStr();
   request.has_left = [this] { return has_peer_left(connection_); };
   const GivenToken given = token_of(headers);
   return caller_of(given.text)

@@ -3,14 +3,14 @@
 
 #include <kj/compat/http.h>
 
-#include <string>
 #include <optional>
+#include <string>
 #include <unordered_map>
 
-#include "api/header_ids.h"
-#include "api/proxy.h"
-#include "api/router.h"
-#include "api/site_check.h"
+#include "api/http/header_ids.h"
+#include "api/http/router.h"
+#include "api/http/site_check.h"
+#include "api/services/proxy.h"
 
 namespace muster::api {
 
@@ -22,7 +22,8 @@ struct KnownCaller {
 /// By token: of all connections.
 using KnownCallers = std::unordered_map<std::string, KnownCaller>;
 
-/// What a connection's port shows. Users' pages have an origin of their own: another port is one to a browser.
+/// What a connection's port shows. Users' pages have an origin of their own: another port is one to
+/// a browser.
 enum class Door {
   kApi,       ///< the API; services for programs alone, browsers are sent on
   kServices,  ///< what jobs serve
@@ -52,16 +53,27 @@ class HttpService final : public kj::HttpService {
  public:
   /// Lifetime: the connection outlives it.
   HttpService(const ServiceParts& parts, Entrance entrance, kj::AsyncIoStream& connection)
-      : port_(parts.port), router_(parts.router), table_(parts.table), ids_(parts.ids), known_(parts.known), hosts_(parts.hosts), busy_(parts.busy), bodies_(parts.bodies),
-        user_requests_max_(parts.user_requests_max), door_(entrance.door), must_prove_(entrance.must_prove), connection_(connection),
+      : port_(parts.port),
+        router_(parts.router),
+        table_(parts.table),
+        ids_(parts.ids),
+        known_(parts.known),
+        hosts_(parts.hosts),
+        busy_(parts.busy),
+        bodies_(parts.bodies),
+        user_requests_max_(parts.user_requests_max),
+        door_(entrance.door),
+        must_prove_(entrance.must_prove),
+        connection_(connection),
         peer_(tcp_peer(connection)) {}
 
-  kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url, const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
+  kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url,
+                            const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
                             Response& response) override;
 
  private:
   struct GivenToken {
-    std::string text;        ///< empty: none
+    std::string text;  ///< empty: none
     bool is_cookie = false;
   };
   /// What of a request is still on the wire. Lifetime: until its answer is sent.
@@ -71,14 +83,18 @@ class HttpService final : public kj::HttpService {
     Response& response;
   };
   GivenToken token_of(const kj::HttpHeaders& headers) const;
-  std::optional<HttpReply> turned_away(Method method, const kj::HttpHeaders& headers, bool is_by_cookie) const;
+  std::optional<HttpReply> turned_away(Method method, const kj::HttpHeaders& headers,
+                                       bool is_by_cookie) const;
   kj::Promise<Result<Caller>> caller_of(const std::string& token);
-  kj::Promise<void> answer_caller(HttpRequest request, GivenToken given, Result<Caller> caller, Exchange exchange);
+  kj::Promise<void> answer_caller(HttpRequest request, GivenToken given, Result<Caller> caller,
+                                  Exchange exchange);
   /// Null: the caller has as many under way as he may.
   Counter::Place place_for(const Caller& caller);
   kj::Promise<HttpReply> answer(HttpRequest request, const Result<Caller>& caller);
   kj::Promise<HttpReply> answer_living(const Route& route, HttpRequest request);
-  kj::Promise<void> proxied(const ProxyTarget& target, kj::HttpMethod method, const kj::HttpHeaders& headers, kj::AsyncInputStream& body, Response& response);
+  kj::Promise<void> proxied(const ProxyTarget& target, kj::HttpMethod method,
+                            const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
+                            Response& response);
   kj::Promise<void> until_client_leaves();
   kj::Promise<void> whole_or_broken(kj::Promise<void> body);
   kj::Promise<void> send(HttpReply reply, Response& response);

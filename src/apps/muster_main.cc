@@ -1,4 +1,5 @@
-// The client: called by one of Slurm's names it is that command, called as muster it takes a subcommand.
+// The client: called by one of Slurm's names it is that command, called as muster it takes a
+// subcommand.
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -11,8 +12,8 @@
 #include <string_view>
 
 #include "base/version.h"
-#include "cli/commands.h"
-#include "cli/personal_cluster.h"
+#include "cli/lib/commands.h"
+#include "cli/muster/personal_cluster.h"
 #include "env/posix/open_files.h"
 #include "env/posix/standard_streams.h"
 
@@ -35,18 +36,23 @@ constexpr CommandRow kSubcommands[] = {
     {"why", muster::cli::run_why, "say all that stands in a job's way"},
     {"experiment", muster::cli::run_experiment, "create, watch and control experiments"},
     {"trial", muster::cli::run_trial, "show what one trial of an experiment wrote"},
-    {"checkpoint", muster::cli::run_checkpoint, "show, download and delete checkpoints of experiments"},
-    {"tensorboard", muster::cli::run_tensorboard, "look at what trials have written for TensorBoard"},
+    {"checkpoint", muster::cli::run_checkpoint,
+     "show, download and delete checkpoints of experiments"},
+    {"tensorboard", muster::cli::run_tensorboard,
+     "look at what trials have written for TensorBoard"},
     {"model", muster::cli::run_model, "name checkpoints as versions of models"},
     {"workspace", muster::cli::run_workspace, "have places for projects"},
     {"project", muster::cli::run_project, "have places for experiments"},
     {"template", muster::cli::run_template, "keep layers of experiments' configurations"},
     {"report", muster::cli::run_report, "say from inside a trial what it has reached"},
     {"import", muster::cli::run_import, "take the history of a Determined cluster"},
-    {"certify", muster::cli::run_certify, "measure how exactly a script goes on after it was interrupted"},
-    {"rerun", muster::cli::run_rerun, "run an experiment or one of its trials again, with the same seeds"},
+    {"certify", muster::cli::run_certify,
+     "measure how exactly a script goes on after it was interrupted"},
+    {"rerun", muster::cli::run_rerun,
+     "run an experiment or one of its trials again, with the same seeds"},
     {"token", muster::cli::run_token, "print what proves over HTTP who you are"},
-    {"preview-search", muster::cli::run_preview_search, "say how many trials a search has, and how far they train"},
+    {"preview-search", muster::cli::run_preview_search,
+     "say how many trials a search has, and how far they train"},
     {"config", muster::cli::run_config, "check a slurm.conf before a daemon reads it"},
     {"check", muster::cli::run_check, "replay its journal and compare the state's hash"},
     {"version", show_version, "print the version"},
@@ -60,9 +66,11 @@ int show_version(const Words&) {
 
 int show_help(const Words&) {
   print("Usage: muster COMMAND [ARGUMENTS]\n\n");
-  for (const CommandRow& row : kSubcommands) print(fmt::format("  {:<14} {}\n", row.name, row.help));
+  for (const CommandRow& row : kSubcommands)
+    print(fmt::format("  {:<14} {}\n", row.name, row.help));
   print("\nSlurm's commands, also under their own names:\n");
-  for (const CommandRow& row : slurm_commands()) print(fmt::format("  {:<14} {}\n", row.name, row.help));
+  for (const CommandRow& row : slurm_commands())
+    print(fmt::format("  {:<14} {}\n", row.name, row.help));
   return 0;
 }
 
@@ -74,7 +82,8 @@ int run_subcommand(const Words& words) {
   const CommandRow* row = find_command(kSubcommands, name);
   if (row == nullptr) row = find_command(slurm_commands(), name);
   if (row == nullptr) {
-    muster::cli::Console("muster").error(fmt::format("there is no command '{}'; see muster help", name));
+    muster::cli::Console("muster").error(
+        fmt::format("there is no command '{}'; see muster help", name));
     return 1;
   }
   return row->run(Words(words.begin() + 1, words.end()));
@@ -84,11 +93,14 @@ int run_subcommand(const Words& words) {
 int with_all_said(std::string_view name, int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   pollfd out{STDOUT_FILENO, POLLOUT, 0};
-  if (::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0) {  // nobody reads it any more: the end of any program in a pipeline
+  if (::poll(&out, 1, 0) == 1 &&
+      (out.revents & POLLERR) !=
+          0) {  // nobody reads it any more: the end of any program in a pipeline
     ::signal(SIGPIPE, SIG_DFL);
     ::raise(SIGPIPE);
   }
-  muster::cli::Console(std::string(name)).error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  muster::cli::Console(std::string(name))
+      .error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   return code != 0 ? code : 1;
 }
 

@@ -1,4 +1,5 @@
-// A growable set of small whole numbers: the CPUs or devices of one node. Values, compared and copied.
+// A growable set of small whole numbers: the CPUs or devices of one node. Values, compared and
+// copied.
 #pragma once
 
 #include <bit>
@@ -8,7 +9,8 @@
 
 namespace muster {
 
-/// A set of indices from 0 upwards. Trailing zero words are never stored, so equal sets compare equal.
+/// A set of indices from 0 upwards. Trailing zero words are never stored, so equal sets compare
+/// equal.
 class Bitmap {
  public:
   Bitmap() = default;
@@ -45,7 +47,8 @@ class Bitmap {
   }
   bool empty() const { return words_.empty(); }
   bool intersects(const Bitmap& other) const {
-    const std::size_t common = words_.size() < other.words_.size() ? words_.size() : other.words_.size();
+    const std::size_t common =
+        words_.size() < other.words_.size() ? words_.size() : other.words_.size();
     for (std::size_t i = 0; i < common; ++i) {
       if ((words_[i] & other.words_[i]) != 0) return true;
     }

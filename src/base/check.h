@@ -1,5 +1,6 @@
-// Assertions that stay on in every build. A failed CHECK is a bug of Muster's, never a user's mistake:
-// the process stops at once, because a state machine that went on from a broken invariant would journal it.
+// Assertions that stay on in every build. A failed CHECK is a bug of Muster's, never a user's
+// mistake: the process stops at once, because a state machine that went on from a broken invariant
+// would journal it.
 #pragma once
 
 #include <fmt/core.h>
@@ -15,12 +16,11 @@ namespace muster {
 }  // namespace muster
 
 /// CHECK(condition) or CHECK(condition, "format {}", args...): aborts with the message when false.
-#define CHECK(condition, ...)                                                   \
-  do {                                                                          \
-    if (!(condition)) [[unlikely]] {                                            \
-      ::muster::check_failed(__FILE__, __LINE__, #condition,                    \
-                             ::fmt::format("" __VA_ARGS__));                    \
-    }                                                                           \
+#define CHECK(condition, ...)                                                                \
+  do {                                                                                       \
+    if (!(condition)) [[unlikely]] {                                                         \
+      ::muster::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
+    }                                                                                        \
   } while (false)
 
 /// As CHECK, compiled only where NDEBUG is not defined: for checks too costly for a release.

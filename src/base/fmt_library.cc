@@ -1,6 +1,7 @@
-// The compiled half of fmt, once for the whole project: Debian ships it as headers and a shared library alone, a shared one costs every
-// client call a load, and as headers (FMT_HEADER_ONLY) it cost each of our files three seconds of compile time.
-// What is not a template comes from the header; the templates below are those that fmt/format.h declares without a body.
+// The compiled half of fmt, once for the whole project: Debian ships it as headers and a shared
+// library alone, a shared one costs every client call a load, and as headers (FMT_HEADER_ONLY) it
+// cost each of our files three seconds of compile time. What is not a template comes from the
+// header; the templates below are those that fmt/format.h declares without a body.
 #include <fmt/format-inl.h>
 
 #include <locale>
@@ -15,7 +16,8 @@ template FMT_API std::locale locale_ref::get<std::locale>() const;
 template FMT_API thousands_sep_result<char> thousands_sep_impl(locale_ref);
 template FMT_API char decimal_point_impl(locale_ref);
 template FMT_API void buffer<char>::append(const char*, const char*);
-template FMT_API void vformat_to(buffer<char>&, string_view, basic_format_args<buffer_context<char>>, locale_ref);
+template FMT_API void vformat_to(buffer<char>&, string_view,
+                                 basic_format_args<buffer_context<char>>, locale_ref);
 
 }  // namespace detail
 FMT_END_NAMESPACE

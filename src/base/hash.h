@@ -12,8 +12,7 @@ namespace muster {
 class Hasher {
  public:
   template <class T>
-    requires(std::is_integral_v<T> || std::is_enum_v<T>)
-  Hasher& add(T value) {
+  requires(std::is_integral_v<T> || std::is_enum_v<T>) Hasher& add(T value) {
     mix(static_cast<std::uint64_t>(value));
     return *this;
   }
@@ -48,7 +47,8 @@ class Hasher {
   std::uint64_t state_ = 0x6d75737465720001ULL;
 };
 
-/// A hash that an object keeps of itself, as it stands in its table's sum: no part of the object's value.
+/// A hash that an object keeps of itself, as it stands in its table's sum: no part of the object's
+/// value.
 struct CachedHash {
   std::uint64_t value = 0;
 };

@@ -1,4 +1,5 @@
-// Tagged ids: one type per kind of thing, so that a job's number cannot stand where a node's belongs.
+// Tagged ids: one type per kind of thing, so that a job's number cannot stand where a node's
+// belongs.
 #pragma once
 
 #include <compare>
@@ -8,8 +9,8 @@
 
 namespace muster {
 
-/// An id of kind `Tag`, an unsigned number. Zero-initialised ids are valid values; a kind that needs
-/// "none" says which value that is.
+/// An id of kind `Tag`, an unsigned number. Zero-initialised ids are valid values; a kind that
+/// needs "none" says which value that is.
 template <class Tag, class Rep = std::uint32_t>
 class Id {
  public:

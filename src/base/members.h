@@ -15,6 +15,7 @@
 
 #include "base/id.h"
 #include "base/small_list.h"
+#include "base/variant.h"
 
 namespace muster {
 
@@ -38,6 +39,7 @@ namespace muster {
 #define TENS_6(x) TENS_5(x), UNITS_10(x, f)
 #define MIXED(x, tens, units) TENS_##tens(x), UNITS_##units(x, z)
 // CASE(n, macro, arguments after x): sizes from the largest down.
+// clang-format off
 #define CASES_OF_TENS(CASE, t)                                            \
   CASE(t##9, MIXED, t, 9) CASE(t##8, MIXED, t, 8) CASE(t##7, MIXED, t, 7) \
   CASE(t##6, MIXED, t, 6) CASE(t##5, MIXED, t, 5) CASE(t##4, MIXED, t, 4) \
@@ -49,15 +51,19 @@ namespace muster {
   CASE(9, UNITS_9, z) CASE(8, UNITS_8, z) CASE(7, UNITS_7, z) CASE(6, UNITS_6, z) \
   CASE(5, UNITS_5, z) CASE(4, UNITS_4, z) CASE(3, UNITS_3, z) CASE(2, UNITS_2, z) \
   CASE(1, UNITS_1, z)
-#define BRACES(name) {}
+// clang-format on
+#define BRACES(name) \
+  {}
 #define MEMBER_NAME(name) m##name
 #define APPLY(macro, ...) macro(__VA_ARGS__)
 
 /// How many members an aggregate has: so many empty braces initialise it and no more.
 template <class T>
 consteval int member_count() {
+// clang-format off
 #define COUNT_CASE(n, macro, ...) \
   if constexpr (requires { T{APPLY(macro, BRACES __VA_OPT__(, ) __VA_ARGS__)}; }) return n; else
+  // clang-format on
   ALL_CASES(COUNT_CASE) return 0;
 #undef COUNT_CASE
 }
@@ -66,11 +72,13 @@ template <class T>
 auto members_of(T& value) {
   constexpr int kCount = member_count<std::remove_const_t<T>>();
   static_assert(kCount < 69, "add cases for larger structs");
+// clang-format off
 #define TIE_CASE(n, macro, ...)                                                       \
   if constexpr (kCount == n) {                                                        \
     auto& [APPLY(macro, MEMBER_NAME __VA_OPT__(, ) __VA_ARGS__)] = value;                    \
     return std::tie(APPLY(macro, MEMBER_NAME __VA_OPT__(, ) __VA_ARGS__));                   \
   } else
+  // clang-format on
   ALL_CASES(TIE_CASE) return std::tuple<>();
 #undef TIE_CASE
 }
@@ -100,25 +108,51 @@ auto members_of(T& value) {
 
 // ---- kinds of members ----
 
-template <class T> inline constexpr bool is_vector = false;
-template <class T> inline constexpr bool is_vector<std::vector<T>> = true;
-template <class T> inline constexpr bool is_vector<std::deque<T>> = true;
-template <class T> inline constexpr bool is_small_list = false;
-template <class T> inline constexpr bool is_small_list<SmallList<T>> = true;
-template <class T> inline constexpr bool is_optional = false;
-template <class T> inline constexpr bool is_optional<std::optional<T>> = true;
-template <class T> inline constexpr bool is_pointer = false;
-template <class T> inline constexpr bool is_pointer<std::shared_ptr<T>> = true;
-template <class T> inline constexpr bool is_pointer<std::unique_ptr<T>> = true;
-template <class T> inline constexpr bool is_pair = false;
-template <class A, class B> inline constexpr bool is_pair<std::pair<A, B>> = true;
-/// A std::variant, or a type of its own that is one (model/event.h: EventBody).
 template <class T>
-concept is_variant = requires(const T& value) {
+inline constexpr bool is_vector = false;
+template <class T>
+inline constexpr bool is_vector<std::vector<T>> = true;
+template <class T>
+inline constexpr bool is_vector<std::deque<T>> = true;
+template <class T>
+inline constexpr bool is_small_list = false;
+template <class T>
+inline constexpr bool is_small_list<SmallList<T>> = true;
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool is_pointer = false;
+template <class T>
+inline constexpr bool is_pointer<std::shared_ptr<T>> = true;
+template <class T>
+inline constexpr bool is_pointer<std::unique_ptr<T>> = true;
+template <class T>
+inline constexpr bool is_pair = false;
+template <class A, class B>
+inline constexpr bool is_pair<std::pair<A, B>> = true;
+template <class T>
+concept is_std_variant = requires(const T& value) {
   []<class... Kind>(const std::variant<Kind...>&) {}(value);
 };
-template <class T> inline constexpr bool is_id = false;
-template <class Tag, class Rep> inline constexpr bool is_id<Id<Tag, Rep>> = true;
+template <class T>
+concept is_variant = is_std_variant<T> || requires {
+  typename T::KindList;
+};
+/// std::visit, or visit of base/variant.h.
+template <class Visitor, class T>
+decltype(auto) visit_variant(Visitor&& visitor, T& value) {
+  if constexpr (is_std_variant<std::remove_const_t<T>>) {
+    return std::visit(visitor, value);
+  } else {
+    return visit(visitor, value);
+  }
+}
+template <class T>
+inline constexpr bool is_id = false;
+template <class Tag, class Rep>
+inline constexpr bool is_id<Id<Tag, Rep>> = true;
 
 // ---- copies ----
 
@@ -130,14 +164,18 @@ T copy_of_members(const T& value) {
   auto to = members_of(copy);
   [&]<std::size_t... i>(std::index_sequence<i...>) {
     [[maybe_unused]] const auto put = []<class Member>(const Member& source, Member& target) {
-      if constexpr (requires { target.release(); source.get(); }) {
+      if constexpr (requires {
+                      target.release();
+                      source.get();
+                    }) {
         if (source != nullptr) target = std::make_unique<typename Member::element_type>(*source);
       } else {
         target = source;
       }
     };
     (put(std::get<i>(from), std::get<i>(to)), ...);
-  }(std::make_index_sequence<std::tuple_size_v<decltype(from)>>());
+  }
+  (std::make_index_sequence<std::tuple_size_v<decltype(from)>>());
   return copy;
 }
 

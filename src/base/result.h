@@ -30,7 +30,8 @@ enum class ErrorCode : std::uint8_t {
 std::string_view error_code_name(ErrorCode code);
 
 /// A failure: what to do (`code`), the one-line text that the user sees (`message`, Slurm's own
-/// words where clients match on them), and what was found and how out of it (`detail`, may be empty).
+/// words where clients match on them), and what was found and how out of it (`detail`, may be
+/// empty).
 struct [[nodiscard]] Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
@@ -57,13 +58,13 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 #define TRY(expression) MUSTER_TRY(expression, MUSTER_JOIN(try_result_, __COUNTER__))
 #define MUSTER_JOIN(a, b) MUSTER_JOIN_AGAIN(a, b)
 #define MUSTER_JOIN_AGAIN(a, b) a##b
-#define MUSTER_TRY(expression, result)                              \
-  __extension__({                                                   \
-    auto result = (expression);                                     \
-    if (!result.has_value()) [[unlikely]] {                         \
+#define MUSTER_TRY(expression, result)                                     \
+  __extension__({                                                          \
+    auto result = (expression);                                            \
+    if (!result.has_value()) [[unlikely]] {                                \
       return ::tl::unexpected<::muster::Error>(std::move(result).error()); \
-    }                                                               \
-    ::muster::detail::take(std::move(result));                      \
+    }                                                                      \
+    ::muster::detail::take(std::move(result));                             \
   })
 
 namespace muster::detail {

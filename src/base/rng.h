@@ -1,5 +1,5 @@
-// A small seeded source of chance, the same on every machine: what a simulation or a search draws from
-// is decided by its seed alone, which the standard library's distributions do not promise.
+// A small seeded source of chance, the same on every machine: what a simulation or a search draws
+// from is decided by its seed alone, which the standard library's distributions do not promise.
 #pragma once
 
 #include <cstdint>

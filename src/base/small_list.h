@@ -1,4 +1,5 @@
-// A list of small values of which there are mostly one or two: those lie inside it, more on the heap.
+// A list of small values of which there are mostly one or two: those lie inside it, more on the
+// heap.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,9 @@ class SmallList {
   using value_type = T;
   SmallList() = default;
   SmallList(std::initializer_list<T> values) { set(values.begin(), values.size()); }
-  SmallList(const std::vector<T>& values) { set(values.data(), values.size()); }  // NOLINT: a vector is a list
+  SmallList(const std::vector<T>& values) {
+    set(values.data(), values.size());
+  }  // NOLINT: a vector is a list
   SmallList(const SmallList& other) { set(other.begin(), other.size()); }
   SmallList(SmallList&& other) noexcept : size_(other.size_) {
     std::memcpy(bytes_, other.bytes_, sizeof bytes_);
@@ -54,7 +57,9 @@ class SmallList {
   }
   void clear() { *this = SmallList(); }
   std::vector<T> to_vector() const { return {begin(), end()}; }
-  friend bool operator==(const SmallList& a, const SmallList& b) { return std::ranges::equal(a, b); }
+  friend bool operator==(const SmallList& a, const SmallList& b) {
+    return std::ranges::equal(a, b);
+  }
 
  private:
   /// Requires: empty.

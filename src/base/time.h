@@ -1,4 +1,5 @@
-// Points in time and spans of it, in whole microseconds. No clock here: `now` is always an argument.
+// Points in time and spans of it, in whole microseconds. No clock here: `now` is always an
+// argument.
 #pragma once
 
 #include <compare>
@@ -7,8 +8,8 @@
 
 namespace muster {
 
-/// A span of time. Units: microseconds, signed. `infinite()` stands for "no limit" and absorbs addition; what would be
-/// beyond it is infinite as well, and nothing wraps around.
+/// A span of time. Units: microseconds, signed. `infinite()` stands for "no limit" and absorbs
+/// addition; what would be beyond it is infinite as well, and nothing wraps around.
 class Duration {
  public:
   constexpr Duration() = default;
@@ -31,7 +32,9 @@ class Duration {
   friend constexpr Duration operator+(Duration a, Duration b) {
     std::int64_t sum = 0;
     const bool is_beyond = __builtin_add_overflow(a.us_, b.us_, &sum);
-    return a.is_infinite() || b.is_infinite() || (is_beyond && a.us_ > 0) ? infinite() : Duration(is_beyond ? -infinite().us_ : sum);
+    return a.is_infinite() || b.is_infinite() || (is_beyond && a.us_ > 0)
+               ? infinite()
+               : Duration(is_beyond ? -infinite().us_ : sum);
   }
   friend constexpr Duration operator-(Duration a, Duration b) {
     return a.is_infinite() ? infinite() : Duration(a.us_ - b.us_);
@@ -39,7 +42,9 @@ class Duration {
   friend constexpr Duration operator*(Duration a, std::int64_t n) {
     std::int64_t product = 0;
     const bool is_beyond = __builtin_mul_overflow(a.us_, n, &product);
-    return a.is_infinite() || (is_beyond && (a.us_ > 0) == (n > 0)) ? infinite() : Duration(is_beyond ? -infinite().us_ : product);
+    return a.is_infinite() || (is_beyond && (a.us_ > 0) == (n > 0))
+               ? infinite()
+               : Duration(is_beyond ? -infinite().us_ : product);
   }
   friend constexpr Duration operator/(Duration a, std::int64_t n) {
     return a.is_infinite() ? infinite() : Duration(a.us_ / n);
@@ -51,17 +56,15 @@ class Duration {
   std::int64_t us_ = 0;
 };
 
-/// A point in time. Units: microseconds since 1970-01-01 UTC. `never()` sorts after every other point;
-/// `unset()` (zero) means that the point is not known.
+/// A point in time. Units: microseconds since 1970-01-01 UTC. `never()` sorts after every other
+/// point; `unset()` (zero) means that the point is not known.
 class TimePoint {
  public:
   constexpr TimePoint() = default;
   static constexpr TimePoint from_microseconds(std::int64_t n) { return TimePoint(n); }
   static constexpr TimePoint from_seconds(std::int64_t n) { return TimePoint(n * 1'000'000); }
   static constexpr TimePoint unset() { return TimePoint(0); }
-  static constexpr TimePoint never() {
-    return TimePoint(std::numeric_limits<std::int64_t>::max());
-  }
+  static constexpr TimePoint never() { return TimePoint(std::numeric_limits<std::int64_t>::max()); }
 
   constexpr bool is_set() const { return us_ != 0; }
   constexpr bool is_never() const { return *this == never(); }
@@ -72,7 +75,9 @@ class TimePoint {
   friend constexpr TimePoint operator+(TimePoint t, Duration d) {
     std::int64_t sum = 0;
     const bool is_beyond = __builtin_add_overflow(t.us_, d.microseconds(), &sum);
-    return t.is_never() || d.is_infinite() || (is_beyond && t.us_ > 0) ? never() : TimePoint(is_beyond ? -never().us_ : sum);
+    return t.is_never() || d.is_infinite() || (is_beyond && t.us_ > 0)
+               ? never()
+               : TimePoint(is_beyond ? -never().us_ : sum);
   }
   friend constexpr TimePoint operator-(TimePoint t, Duration d) {
     return t.is_never() ? never() : TimePoint(t.us_ - d.microseconds());

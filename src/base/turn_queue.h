@@ -1,4 +1,5 @@
-// Values that wait until somebody has time for one, each of an owner: the owners take turns, so that who adds many delays mostly himself.
+// Values that wait until somebody has time for one, each of an owner: the owners take turns, so
+// that who adds many delays mostly himself.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,8 @@
 
 namespace muster {
 
-/// Determinism: owners in rising order, each owner's values in the order in which they came. Cost: O(log owners).
+/// Determinism: owners in rising order, each owner's values in the order in which they came. Cost:
+/// O(log owners).
 template <class Owner, class T>
 class TurnQueue {
  public:

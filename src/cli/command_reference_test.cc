@@ -1,4 +1,5 @@
-// docs/reference/commands.md against the commands themselves: what is taken and what is refused, as their tables have it.
+// docs/reference/commands.md against the commands themselves: what is taken and what is refused, as
+// their tables have it.
 //   MUSTER_UPDATE_GOLDEN=1    writes that part of the document anew
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,14 +11,15 @@
 #include <iterator>
 #include <string>
 
-#include "cli/commands.h"
-#include "cli/submit_options.h"
-#include "codec/words.h"
+#include "cli/lib/commands.h"
+#include "cli/slurm/submit_options.h"
+#include "text/words.h"
 
 namespace muster::cli {
 namespace {
 
-constexpr std::string_view kBegin = "<!-- begin: written by cli_test with MUSTER_UPDATE_GOLDEN=1 -->\n";
+constexpr std::string_view kBegin =
+    "<!-- begin: written by cli_test with MUSTER_UPDATE_GOLDEN=1 -->\n";
 constexpr std::string_view kEnd = "<!-- end -->\n";
 
 std::string help_of(const CommandRow& command) {
@@ -34,17 +36,21 @@ std::string long_name(std::string_view line) {
 }
 
 std::string listed(std::string_view title, const Words& names) {
-  return names.empty() ? std::string() : fmt::format("{}: `{}`\n\n", title, fmt::join(names, "` `"));
+  return names.empty() ? std::string()
+                       : fmt::format("{}: `{}`\n\n", title, fmt::join(names, "` `"));
 }
 
 bool is_recorded(std::string_view name) {
-  return std::ranges::any_of(submit_rows(), [&](const SubmitRow& row) { return name == row.name && row.use == OptionUse::kRecorded; });
+  return std::ranges::any_of(submit_rows(), [&](const SubmitRow& row) {
+    return name == row.name && row.use == OptionUse::kRecorded;
+  });
 }
 
 /// A command's part: the names that its --help shows, by how they are treated.
 std::string part_of(const CommandRow& command) {
   const std::string help = help_of(command);
-  const bool is_submitter = command.name == "sbatch" || command.name == "srun" || command.name == "salloc";
+  const bool is_submitter =
+      command.name == "sbatch" || command.name == "srun" || command.name == "salloc";
   Words taken, recorded, verbs;
   std::string rest;
   bool is_above = true;  // what stands over the options: of scontrol, its verbs
@@ -52,21 +58,24 @@ std::string part_of(const CommandRow& command) {
   for (const std::string_view line : split(help, '\n')) {
     if (const std::string option = long_name(line); !option.empty() && title.empty()) {
       is_above = false;
-      (is_submitter && is_recorded(std::string_view(option).substr(2)) ? recorded : taken).push_back(option);
+      (is_submitter && is_recorded(std::string_view(option).substr(2)) ? recorded : taken)
+          .push_back(option);
     } else if (line.ends_with(":")) {
       title = line.substr(0, line.size() - 1);
     } else if (line.starts_with("  ") && !title.empty()) {
       Words words = split_list(line.substr(line.find_first_not_of(' ')), ' ');
       std::erase(words, "");
       const bool is_keys = words.front().ends_with("=");
-      const std::string name = is_keys ? fmt::format("{}, {}", title, words.front()) : std::string(title);
+      const std::string name =
+          is_keys ? fmt::format("{}, {}", title, words.front()) : std::string(title);
       rest += listed(name, Words(words.begin() + (is_keys ? 1 : 0), words.end()));
     } else if (line.starts_with("  ") && is_above) {
       verbs.push_back(std::string(line.substr(2, line.find(' ', 2) - 2)));
     }
   }
-  return fmt::format("### {}\n{}{}{}{}", command.name, listed("Options", taken), listed("Recorded and shown, without effect", recorded),
-                     listed("Verbs", verbs), rest);
+  return fmt::format("### {}\n{}{}{}{}", command.name, listed("Options", taken),
+                     listed("Recorded and shown, without effect", recorded), listed("Verbs", verbs),
+                     rest);
 }
 
 TEST(CommandReference, SaysWhatTheCommandsTakeAndRefuse) {
@@ -85,7 +94,8 @@ TEST(CommandReference, SaysWhatTheCommandsTakeAndRefuse) {
     std::ofstream(path) << text.substr(0, inside) << parts << text.substr(end);
     return;
   }
-  EXPECT_EQ(text.substr(inside, end - inside), parts) << "write it anew with MUSTER_UPDATE_GOLDEN=1";
+  EXPECT_EQ(text.substr(inside, end - inside), parts)
+      << "write it anew with MUSTER_UPDATE_GOLDEN=1";
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ void ClusterClock::update(const ClockReading& reading) {
 }
 
 std::optional<Duration> ClusterClock::believed_jump() const {
-  if (jump_ == Duration() || last_.steady - jump_since_ < believed_after(jump_)) return std::nullopt;
+  if (jump_ == Duration() || last_.steady - jump_since_ < believed_after(jump_))
+    return std::nullopt;
   return jump_;
 }
 
@@ -47,10 +48,12 @@ std::string ClusterClock::warning() const {
                      jump_.seconds(), believed_after(jump_).seconds());
 }
 
-ClockStart clock_start(TimePoint last_event, std::optional<Duration> away, TimePoint wall, bool is_believed) {
+ClockStart clock_start(TimePoint last_event, std::optional<Duration> away, TimePoint wall,
+                       bool is_believed) {
   if (!last_event.is_set()) return {wall, Duration()};
-  // After a boot nobody knows how long the controller was away, and a wall clock that no battery or network has set may say anything. What it
-  // says is followed at once, as a jump: should it be wrong, no limit of a running job is over for that, and the way back is the same.
+  // After a boot nobody knows how long the controller was away, and a wall clock that no battery or
+  // network has set may say anything. What it says is followed at once, as a jump: should it be
+  // wrong, no limit of a running job is over for that, and the way back is the same.
   const TimePoint steady = away ? last_event + *away : last_event;
   const Duration ahead = wall - steady;
   const bool is_small = magnitude(ahead) <= ClusterClock::kSlewedMax;

@@ -13,7 +13,9 @@ struct Machine {
   Duration error;  ///< of the wall clock
   ClusterClock clock{reading(), wall_at(0)};
 
-  ClockReading reading() const { return {steady, wall_at(0) + (steady - Duration::seconds(1000)) + error}; }
+  ClockReading reading() const {
+    return {steady, wall_at(0) + (steady - Duration::seconds(1000)) + error};
+  }
   TimePoint truth() const { return wall_at(0) + (steady - Duration::seconds(1000)); }
   /// Time passes in ticks. True: a jump became believed.
   bool pass(Duration span) {
@@ -108,7 +110,8 @@ TEST(ClockStart, KnowsHowLongTheControllerWasAway) {
     EXPECT_EQ(start.time, wall_at(30));
     EXPECT_EQ(start.step, Duration());
   }
-  // Another boot: what the wall clock says is a jump, so that no limit is over for it, right or wrong.
+  // Another boot: what the wall clock says is a jump, so that no limit is over for it, right or
+  // wrong.
   for (const std::int64_t wall : {500, 30 * 86400}) {
     const ClockStart start = clock_start(last, std::nullopt, wall_at(wall), false);
     EXPECT_EQ(start.time, last);
@@ -117,7 +120,8 @@ TEST(ClockStart, KnowsHowLongTheControllerWasAway) {
   EXPECT_EQ(clock_start(last, std::nullopt, wall_at(1), false).time, wall_at(1));
   EXPECT_EQ(clock_start(last, std::nullopt, wall_at(1), false).step, Duration());
   EXPECT_EQ(clock_start(last, std::nullopt, wall_at(-500), false).time, last);
-  EXPECT_EQ(clock_start(last, std::nullopt, wall_at(-500), false).step, Duration()) << "a jump back waits until it has stood for long enough";
+  EXPECT_EQ(clock_start(last, std::nullopt, wall_at(-500), false).step, Duration())
+      << "a jump back waits until it has stood for long enough";
 }
 
 TEST(ClockStart, FollowsAJumpThatWasBelieved) {

@@ -1,12 +1,9 @@
 #include "controller/command.h"
 
+#include "base/variant_members.h"
+
 namespace muster {
 
-PreparedRequest::PreparedRequest() = default;
-PreparedRequest::PreparedRequest(const PreparedRequest&) = default;
-PreparedRequest::PreparedRequest(PreparedRequest&&) noexcept = default;
-PreparedRequest& PreparedRequest::operator=(const PreparedRequest&) = default;
-PreparedRequest& PreparedRequest::operator=(PreparedRequest&&) noexcept = default;
-PreparedRequest::~PreparedRequest() = default;
+template class Variant<PreparedRequestKinds>;
 
 }  // namespace muster

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/variant.h"
 #include "model/array.h"
 #include "model/dependency.h"
 #include "model/event.h"
@@ -30,7 +31,7 @@ struct PreparedSubmit {
   std::optional<ArraySpec> array;
   DependencySet dependencies;
   bool is_test_only = false;  ///< a question (planning/forecast.h): never the core's
-  std::uint16_t hold = 0;  ///< hold bits beside the user's own
+  std::uint16_t hold = 0;     ///< hold bits beside the user's own
 };
 
 /// An update with what history says of the jobs that it names. Made of one as it came where it
@@ -60,9 +61,10 @@ struct PreparedExperiment {
 
 struct PreparedContinuation {
   ExperimentId experiment;
-  ExperimentSpecRef spec;    ///< with the overrides
-  std::uint64_t basis = 0;   ///< the hash of the specification that they were put over
-  std::string hparams = {};  ///< a JSON object of the values that are new, nested as they are; empty: none is
+  ExperimentSpecRef spec;   ///< with the overrides
+  std::uint64_t basis = 0;  ///< the hash of the specification that they were put over
+  std::string hparams =
+      {};  ///< a JSON object of the values that are new, nested as they are; empty: none is
   bool is_single_node = false;
 };
 
@@ -75,37 +77,33 @@ struct CollectCheckpoints {
 
 /// What the search role made of its inputs. Not for clients.
 struct SearchDecision {
-  SearchDecided decided;       ///< `first_trial` is allotted by the core
-  std::uint64_t basis = 0;     ///< inputs that were covered before
+  SearchDecided decided;         ///< `first_trial` is allotted by the core
+  std::uint64_t basis = 0;       ///< inputs that were covered before
   std::optional<Error> failure;  ///< the search cannot go on, and nothing of the above is there
 };
 
 /// A line that matches a policy of its trial. Not for clients: what the log thread found.
 struct NoteLogMatch {
   TrialId trial;
-  NodeIndex node;   ///< that sent the line
-  LogMatch match;   ///< without the node's name
+  NodeIndex node;  ///< that sent the line
+  LogMatch match;  ///< without the node's name
 };
 
 /// What lines of a log set off.
 using LogFinding = std::variant<NoteLogMatch, MetricReport>;
 
-/// Compiled once, as EventBody (model/event.h).
-struct PreparedRequest
-    : std::variant<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, PreparedUpdate,
-                   ReleaseAllocation, RenewLease, CancelStep, Reconfigure, PreparedExperiment,
-                   ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial, SearchDecision,
-                   NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument, PreparedContinuation,
-                   DeleteCheckpoints, CollectCheckpoints, SetLogRetention, NoteLogMatch,
-                   OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint> {
-  using Kinds = variant;
-  using variant::variant;
-  PreparedRequest();
-  PreparedRequest(const PreparedRequest&);
-  PreparedRequest(PreparedRequest&&) noexcept;
-  PreparedRequest& operator=(const PreparedRequest&);
-  PreparedRequest& operator=(PreparedRequest&&) noexcept;
-  ~PreparedRequest();
+struct PreparedRequestKinds
+    : TypeList<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, PreparedUpdate,
+               ReleaseAllocation, RenewLease, CancelStep, Reconfigure, PreparedExperiment,
+               ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial, SearchDecision,
+               NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument, PreparedContinuation,
+               DeleteCheckpoints, CollectCheckpoints, SetLogRetention, NoteLogMatch, OperateSearch,
+               ImportExperiment, ImportTrial, ImportCheckpoint> {};
+/// A request that has been checked as far as that needs no state.
+struct PreparedRequest : Variant<PreparedRequestKinds> {
+  using Variant::Variant;
+  PreparedRequest(UpdateObject update)  // NOLINT(*-explicit-*): as a PreparedUpdate is made of it
+      : Variant(PreparedUpdate(std::move(update))) {}
 };
 
 /// One atomic batch of a client. `token` is the gateway's, for the replies.

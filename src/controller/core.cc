@@ -154,54 +154,54 @@ void Core::after_event(const Event& event) {
   feed_.on_event(event, state_);
   dependencies_.on_event(event, state_);
   for (Mail& mail : mails_about(event, state_)) mail_when_durable(std::move(mail));
-  if (const auto* experiment = std::get_if<ExperimentChanged>(&event.body);
+  if (const auto* experiment = get_if<ExperimentChanged>(&event.body);
       experiment != nullptr && experiment->state) {
     carried_on_[experiment->experiment] = CarriedOn{0, acting_};
   }
-  if (const auto* submitted = std::get_if<JobSubmitted>(&event.body)) {
+  if (const auto* submitted = get_if<JobSubmitted>(&event.body)) {
     candidates_.push_back(submitted->job);
     arm(*state_.jobs().find(submitted->job));
-  } else if (const auto* split = std::get_if<ArraySplit>(&event.body)) {
+  } else if (const auto* split = get_if<ArraySplit>(&event.body)) {
     arm(*state_.jobs().find(split->element));
-  } else if (const auto* changed = std::get_if<JobChanged>(&event.body)) {
+  } else if (const auto* changed = get_if<JobChanged>(&event.body)) {
     candidates_.push_back(changed->job);
     const Job& job = *state_.jobs().find(changed->job);
     arm(job);
     if (changed->time_limit && job.holds_resources() && !is_finished(job.state))
       tell_nodes(job, end_of(job));
-  } else if (const auto* requeued = std::get_if<JobRequeued>(&event.body)) {
+  } else if (const auto* requeued = get_if<JobRequeued>(&event.body)) {
     candidates_.push_back(requeued->job);
     timers_.drop(requeued->job);  // of the attempt that is over
     arm(*state_.jobs().find(requeued->job));
-  } else if (const auto* started = std::get_if<JobStarted>(&event.body)) {
+  } else if (const auto* started = get_if<JobStarted>(&event.body)) {
     arm(*state_.jobs().find(started->job));
     if (!waiting_steps_.empty()) room_for_steps_.push_back(started->job);
-  } else if (const auto* ending = std::get_if<JobEnding>(&event.body)) {
+  } else if (const auto* ending = get_if<JobEnding>(&event.body)) {
     endings_.push_back(ending->job);
     note_trial(ending->job);
     has_freed_ = true;
-  } else if (const auto* stop = std::get_if<StopRequested>(&event.body)) {
+  } else if (const auto* stop = get_if<StopRequested>(&event.body)) {
     const Job& job = *state_.jobs().find(stop->job);
     arm(job);
     deliver_stop(job, std::nullopt);
-  } else if (const auto* step = std::get_if<StepEnded>(&event.body)) {
+  } else if (const auto* step = get_if<StepEnded>(&event.body)) {
     ended_steps_.push_back({Seq(state_.seq().value() + 1), step->step});
-  } else if (const auto* suspended = std::get_if<JobSuspended>(&event.body)) {
+  } else if (const auto* suspended = get_if<JobSuspended>(&event.body)) {
     const Job& job = *state_.jobs().find(suspended->job);
     tell_nodes(job, SuspendJob{job.id, job.attempt, true});
-  } else if (const auto* resumed = std::get_if<JobResumed>(&event.body)) {
+  } else if (const auto* resumed = get_if<JobResumed>(&event.body)) {
     const Job& job = *state_.jobs().find(resumed->job);
     arm(job);
     tell_nodes(job, end_of(job));
     tell_nodes(job, SuspendJob{job.id, job.attempt, false});
     if (!waiting_steps_.empty()) room_for_steps_.push_back(job.id);
-  } else if (std::holds_alternative<NodeReleased>(event.body) ||
-             std::holds_alternative<NodeChanged>(event.body) ||
-             std::holds_alternative<NodeRegistered>(event.body)) {
+  } else if (holds_alternative<NodeReleased>(event.body) ||
+             holds_alternative<NodeChanged>(event.body) ||
+             holds_alternative<NodeRegistered>(event.body)) {
     has_freed_ = true;
   }
-  if (const auto* released = std::get_if<NodeReleased>(&event.body)) note_trial(released->job);
-  if (const auto* node = std::get_if<NodeChanged>(&event.body);
+  if (const auto* released = get_if<NodeReleased>(&event.body)) note_trial(released->job);
+  if (const auto* node = get_if<NodeChanged>(&event.body);
       node != nullptr && (node->set_conditions & node_condition::kDownCauses) != 0) {
     downed_.push_back(node->node);
   }
@@ -263,10 +263,9 @@ void Core::take(Command command, TimePoint now) {
 namespace {
 
 bool is_new_work(const PreparedRequest& request) {
-  return std::holds_alternative<PreparedSubmit>(request) ||
-         std::holds_alternative<PreparedStep>(request) ||
-         std::holds_alternative<PreparedExperiment>(request) ||
-         std::holds_alternative<SearchDecision>(request);
+  return holds_alternative<PreparedSubmit>(request) || holds_alternative<PreparedStep>(request) ||
+         holds_alternative<PreparedExperiment>(request) ||
+         holds_alternative<SearchDecision>(request);
 }
 
 }  // namespace
@@ -276,29 +275,29 @@ Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity&
   Reply reply;
   if (refusal_ && is_new_work(request)) {
     reply.error = refusal_;
-  } else if (const auto* submit = std::get_if<PreparedSubmit>(&request)) {
+  } else if (const auto* submit = get_if<PreparedSubmit>(&request)) {
     auto submitted = frontend::submit(draft, *submit, identity);
     if (submitted.has_value()) {
-      const auto& event = std::get<JobSubmitted>(draft.events.back());
+      const auto& event = get<JobSubmitted>(draft.events.back());
       const Status possible = check_satisfiable(*event.spec, event.partitions);
       if (!possible.has_value()) reply.error = possible.error();
       if (possible.has_value()) reply = std::move(submitted).value();
     } else {
       reply.error = submitted.error();
     }
-  } else if (const auto* cancel = std::get_if<CancelJobs>(&request)) {
+  } else if (const auto* cancel = get_if<CancelJobs>(&request)) {
     reply = frontend::cancel(draft, *cancel, identity, orders);
-  } else if (const auto* cancel_step = std::get_if<CancelStep>(&request)) {
+  } else if (const auto* cancel_step = get_if<CancelStep>(&request)) {
     reply = frontend::cancel_step(draft, *cancel_step, identity, orders);
-  } else if (const auto* control = std::get_if<ControlJobs>(&request)) {
+  } else if (const auto* control = get_if<ControlJobs>(&request)) {
     reply = frontend::control(draft, *control, identity);
-  } else if (const auto* update = std::get_if<PreparedUpdate>(&request)) {
+  } else if (const auto* update = get_if<PreparedUpdate>(&request)) {
     const std::size_t before = draft.events.size();
     reply = frontend::update(draft, *update, identity);
     check_changes(draft, before, reply);
-  } else if (const auto* release = std::get_if<ReleaseAllocation>(&request)) {
+  } else if (const auto* release = get_if<ReleaseAllocation>(&request)) {
     reply = frontend::release_allocation(draft, *release, identity);
-  } else if (const auto* renew = std::get_if<RenewLease>(&request)) {
+  } else if (const auto* renew = get_if<RenewLease>(&request)) {
     const Job* job = state_.jobs().find(renew->job);
     if (job != nullptr && !frontend::may_control(*job, identity)) {
       reply.error = Error{ErrorCode::kPermissionDenied, "Access/permission denied",
@@ -306,7 +305,7 @@ Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity&
     } else if (const auto lease = leases_.find(renew->job); lease != leases_.end()) {
       lease->second = now + options_.lease;
     }
-  } else if (std::holds_alternative<Reconfigure>(request)) {
+  } else if (holds_alternative<Reconfigure>(request)) {
     if (!identity.is_operator) {
       reply.error = Error{ErrorCode::kPermissionDenied, "Access/permission denied",
                           "only an operator may reconfigure"};
@@ -322,7 +321,7 @@ Reply Core::handle(Draft& draft, const PreparedRequest& request, const Identity&
 /// Of what was drafted from event `from` on.
 void Core::check_changes(const Draft& draft, std::size_t from, Reply& reply) const {
   for (std::size_t i = from; i < draft.events.size() && !reply.error; ++i) {
-    const auto* change = std::get_if<JobChanged>(&draft.events[i]);
+    const auto* change = get_if<JobChanged>(&draft.events[i]);
     if (change == nullptr) continue;
     if (const Status possible = check_change(*change); !possible.has_value())
       reply.error = possible.error();
@@ -354,10 +353,10 @@ constexpr std::size_t kEventsPerBatch = 4096;
 /// Each is drafted against the state as it is, so that two about one experiment might contradict
 /// each other; a filter may mean any number of jobs.
 bool must_stand_alone(const PreparedRequest& request) {
-  if (const auto* cancel = std::get_if<CancelJobs>(&request);
+  if (const auto* cancel = get_if<CancelJobs>(&request);
       cancel != nullptr && cancel->filter.jobs.empty())
     return true;
-  return std::visit(
+  return visit(
       [](const auto& one) {
         using Kind = std::decay_t<decltype(one)>;
         return !(std::is_same_v<Kind, PreparedSubmit> || std::is_same_v<Kind, PreparedStep> ||
@@ -372,9 +371,9 @@ bool must_stand_alone(const PreparedRequest& request) {
 }  // namespace
 
 JobId asking_job(const PreparedRequest& request) {
-  if (const auto* cancel = std::get_if<CancelJobs>(&request)) return cancel->asked_from;
-  if (const auto* control = std::get_if<ControlJobs>(&request)) return control->asked_from;
-  if (const auto* cancel_step = std::get_if<CancelStep>(&request)) return cancel_step->asked_from;
+  if (const auto* cancel = get_if<CancelJobs>(&request)) return cancel->asked_from;
+  if (const auto* control = get_if<ControlJobs>(&request)) return control->asked_from;
+  if (const auto* cancel_step = get_if<CancelStep>(&request)) return cancel_step->asked_from;
   return {};
 }
 
@@ -409,9 +408,8 @@ void Core::answer(Command& command, TimePoint now) {
     replies_.emplace_back(command.token, std::vector<Reply>(command.requests.size(), refusal));
     return;
   }
-  if (command.requests.size() == 1 &&
-      std::holds_alternative<PreparedStep>(command.requests.front())) {
-    const PreparedStep request = std::get<PreparedStep>(command.requests.front());
+  if (command.requests.size() == 1 && holds_alternative<PreparedStep>(command.requests.front())) {
+    const PreparedStep request = get<PreparedStep>(command.requests.front());
     const std::uint64_t token = command.token;
     Reply reply = create_step(request, command.identity, now, command);
     if (reply.error && reply.error->code == ErrorCode::kUnavailable)
@@ -454,7 +452,7 @@ void Core::answer(Command& command, TimePoint now) {
     send_signals(orders, now);
     apply_draft(draft, now);
     for (std::size_t i = 0; i < command.requests.size(); ++i) {
-      const auto* submit = std::get_if<PreparedSubmit>(&command.requests[i]);
+      const auto* submit = get_if<PreparedSubmit>(&command.requests[i]);
       if (submit == nullptr || submit->spec->kind == JobKind::kBatch) continue;
       leases_[replies[i].job] = now + options_.lease;
       timers_.set(Timer{now + options_.lease, replies[i].job, 0, TimerKind::kLease});
@@ -528,7 +526,7 @@ void Core::send_due_orders(TimePoint now) {
   while (!later_orders_.empty() && later_orders_.begin()->first <= now) {
     auto [node, message] = std::move(later_orders_.begin()->second);
     later_orders_.erase(later_orders_.begin());
-    const auto* terminate = std::get_if<TerminateJob>(&message);
+    const auto* terminate = get_if<TerminateJob>(&message);
     if (terminate == nullptr || is_to_be_terminated(*terminate, node))
       send_when_durable(node, std::move(message));
   }
@@ -595,7 +593,7 @@ void Core::flush(TimePoint now) {
 /// signal the state knows nothing.
 void Core::send_or_keep(NodeIndex node, const ToAgent& message) {
   NodeLink& link = links_[node.value()];
-  const auto* signal = std::get_if<SignalStep>(&message);
+  const auto* signal = get_if<SignalStep>(&message);
   // Where launches wait, for others' work to be gone or for their turn, so do signals to what is to
   // be launched. An end is in the state.
   const bool is_end = signal != nullptr && signal->signal == SIGKILL && !signal->batch_only;

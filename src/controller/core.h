@@ -18,7 +18,6 @@
 #include <variant>
 #include <vector>
 
-#include "codec/trial_text.h"
 #include "controller/backend/blob_cache.h"
 #include "controller/backend/dependency_index.h"
 #include "controller/backend/launch_queue.h"
@@ -34,6 +33,7 @@
 #include "model/agent_message.h"
 #include "model/view.h"
 #include "sched/fast_path.h"
+#include "trials/trial_text.h"
 
 namespace muster {
 

@@ -1,13 +1,14 @@
-// What a run of a trial, or a job that serves, gets to reach the controller by HTTP, in the names of Determined's clients.
+// What a run of a trial, or a job that serves, gets to reach the controller by HTTP, in the names
+// of Determined's clients.
 #include <fmt/format.h>
 
-#include "codec/determined_text.h"
-#include "codec/rank_layout.h"
-#include "codec/service_text.h"
-#include "codec/token_text.h"
-#include "codec/trial_text.h"
 #include "controller/core.h"
+#include "slurm/rank_layout.h"
 #include "state/views.h"
+#include "text/token_text.h"
+#include "trials/determined_text.h"
+#include "trials/service_text.h"
+#include "trials/trial_text.h"
 
 namespace muster {
 namespace {
@@ -33,7 +34,8 @@ std::vector<std::uint32_t> slots_of(const JobSpec& spec, const NodeGrant& grant)
   std::vector<std::uint32_t> slots;
   for (const GresGrant& gres : grant.gres) {
     if (gres.name != "gpu") continue;
-    gres.devices.for_each([&](std::size_t device) { slots.push_back(static_cast<std::uint32_t>(device)); });
+    gres.devices.for_each(
+        [&](std::size_t device) { slots.push_back(static_cast<std::uint32_t>(device)); });
   }
   if (!slots.empty()) return slots;
   for (std::uint32_t i = 0; i < job_tasks_on(spec, grant); ++i) slots.push_back(i);
@@ -65,18 +67,24 @@ void Core::connect_trial(LaunchStep& message, const Job& job, const Trial& trial
   }
   place.slots = slots_of(*job.spec, message.job_grant);
   const std::uint32_t run = run_number(job);
-  for (std::string& variable : determined_variables(experiment, trial, run, place)) message.variables.push_back(std::move(variable));
+  for (std::string& variable : determined_variables(experiment, trial, run, place))
+    message.variables.push_back(std::move(variable));
   message.private_folders = {kRunFolder};
-  for (NamedText& file : determined_files(experiment, trial, run, place)) message.files.push_back({std::move(file.name), std::move(file.text)});
+  for (NamedText& file : determined_files(experiment, trial, run, place))
+    message.files.push_back({std::move(file.name), std::move(file.text)});
   message.binds = {{trial_folder(*experiment.spec, trial.id) + "/code", kCodeFolder, false},
                    {storage_folder(*experiment.spec), kStorageFolder, false}};
 }
 
-/// Its token speaks for this run of the job alone, unless it has to report of its owner's checkpoints.
+/// Its token speaks for this run of the job alone, unless it has to report of its owner's
+/// checkpoints.
 void Core::connect_service(LaunchStep& message, const Job& job) const {
-  const auto scope = service_kind(*job.spec) == ServiceKind::kCheckpointFiles ? TokenScope::kOwner : TokenScope::kTask;
-  const ServicePlace place{http_.cluster, http_.master, token_text(claims_of(job, scope), http_.token_key)};
-  for (std::string& variable : service_variables(place, job.id, run_number(job))) message.variables.push_back(std::move(variable));
+  const auto scope = service_kind(*job.spec) == ServiceKind::kCheckpointFiles ? TokenScope::kOwner
+                                                                              : TokenScope::kTask;
+  const ServicePlace place{http_.cluster, http_.master,
+                           token_text(claims_of(job, scope), http_.token_key)};
+  for (std::string& variable : service_variables(place, job.id, run_number(job)))
+    message.variables.push_back(std::move(variable));
 }
 
 }  // namespace muster

@@ -70,7 +70,8 @@ bool Core::is_running_on(const Job& job, NodeIndex node) const {
 void Core::on_step_done(NodeIndex node, const StepDone& done, TimePoint now) {
   const Job* job = state_.jobs().find(done.id.job);
   const StepState* step = job == nullptr || job->run == nullptr || job->attempt != done.id.attempt
-                              ? nullptr : job->run->find_step(done.id.step);
+                              ? nullptr
+                              : job->run->find_step(done.id.step);
   if (step == nullptr || !step->is_running()) {
     // Known already, or of a run that is over.
     send_when_durable(node, AcknowledgeStep{done.id, done.launch_key});
@@ -275,8 +276,9 @@ void Core::end_job(JobId id, JobState state, std::string cause, TimePoint now) {
   ending.job = id;
   ending.state = state;
   ending.detail = std::move(cause);
-  ending.reason = state == JobState::kTimeout ? PendingReason::kTimeLimit
-                  : state == JobState::kNodeFail ? PendingReason::kNodeDown : PendingReason::kNone;
+  ending.reason = state == JobState::kTimeout    ? PendingReason::kTimeLimit
+                  : state == JobState::kNodeFail ? PendingReason::kNodeDown
+                                                 : PendingReason::kNone;
   const Job& job = *state_.jobs().find(id);
   if (job.is_pending() && job.reason == PendingReason::kDependencyNeverSatisfied)
     ending.reason = job.reason;

@@ -147,7 +147,7 @@ TEST_F(LargeLaunchTest, SignalsWaitWithIt) {
   receive(first);
   ASSERT_EQ(launches(second), 1U);
   ASSERT_EQ(rig.count_sent<SignalStep>(node_of(second)), 1U);
-  EXPECT_TRUE(std::holds_alternative<SignalStep>(rig.sent.back().second)) << "after it";
+  EXPECT_TRUE(holds_alternative<SignalStep>(rig.sent.back().second)) << "after it";
 }
 
 /// That of the script alone is in no state: it reaches the script once that has begun.
@@ -268,7 +268,7 @@ TEST_F(LargeLaunchTest, EachNodeOfAStepIsToldItsOwn) {
   std::vector<std::string> names;
   for (std::uint32_t node = 0; node < 3; ++node) {
     for (const auto& [to, message] : rig.sent) {
-      const auto* launch = std::get_if<LaunchStep>(&message);
+      const auto* launch = get_if<LaunchStep>(&message);
       if (launch == nullptr || to != NodeIndex(node)) continue;
       EXPECT_EQ(launch->id, step);
       EXPECT_EQ(launch->node_rank, node);

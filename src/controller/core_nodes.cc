@@ -420,18 +420,17 @@ std::optional<std::string> Core::why_not_of(NodeIndex node, const FromAgent& mes
     if (step == nullptr || has_node(step->layout->nodes, node)) return std::nullopt;
     return fmt::format("step {}.{}, which has no task there", id.job.value(), id.step);
   };
-  if (const auto* running = std::get_if<StepRunning>(&message))
+  if (const auto* running = get_if<StepRunning>(&message))
     return of_step(running->id, running->launch_key);
-  if (const auto* done = std::get_if<StepDone>(&message))
-    return of_step(done->id, done->launch_key);
-  if (const auto* clean = std::get_if<JobClean>(&message)) {
+  if (const auto* done = get_if<StepDone>(&message)) return of_step(done->id, done->launch_key);
+  if (const auto* clean = get_if<JobClean>(&message)) {
     const Job* job = running_job(state_, clean->job, clean->attempt);
     const bool is_fenced = links_[node.value()].fenced.contains({clean->job, clean->attempt});
     if (job == nullptr || is_fenced || has_node(job->run->allocation->nodes, node))
       return std::nullopt;
     return fmt::format("job {}, which is not placed there", clean->job.value());
   }
-  if (const auto* output = std::get_if<OutputSent>(&message)) {
+  if (const auto* output = get_if<OutputSent>(&message)) {
     const auto& owner = output->fragment.owner;
     const Trial* trial =
         owner.kind == LogOwnerKind::kTrial ? state_.experiments().find(TrialId(owner.id)) : nullptr;
@@ -465,11 +464,11 @@ bool Core::on_agent(NodeIndex index, const FromAgent& message, TimePoint now) {
 
 void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
   NodeLink& link = links_[index.value()];
-  if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
+  if (const auto* heartbeat = get_if<Heartbeat>(&message)) {
     link.load_hundredths = heartbeat->load_hundredths;
     link.free_memory_mib = heartbeat->free_memory_mib;
     note_fault(index, heartbeat->fault, now);
-  } else if (const auto* running = std::get_if<StepRunning>(&message)) {
+  } else if (const auto* running = get_if<StepRunning>(&message)) {
     const Job* job = running_job(state_, running->id.job, running->id.attempt);
     const StepState* step = own_step(job, running->id, running->launch_key);
     if (!is_wanted_on(index, job, step)) return end_stranger(index, *running, now);
@@ -479,7 +478,7 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
       if (!step->begun.test(i)) heard_starts_.push_back({now, running->id, i});
     }
     if (progress_[running->id].heard() >= step->layout->nodes.size()) forget_launch(running->id);
-  } else if (const auto* done = std::get_if<StepDone>(&message)) {
+  } else if (const auto* done = get_if<StepDone>(&message)) {
     const Job* job = running_job(state_, done->id.job, done->id.attempt);
     const StepState* step = own_step(job, done->id, done->launch_key);
     const bool was_fenced = link.fenced_steps.erase({done->id, done->launch_key}) > 0;
@@ -491,7 +490,7 @@ void Core::hear(NodeIndex index, const FromAgent& message, TimePoint now) {
     }
     welcome_back(index, now);
     if (was_fenced && !link.is_fenced()) launch_on(index);
-  } else if (const auto* clean = std::get_if<JobClean>(&message)) {
+  } else if (const auto* clean = get_if<JobClean>(&message)) {
     std::size_t fences = link.fenced.erase({clean->job, clean->attempt});
     fences += std::erase_if(link.fenced_steps, [&](const auto& step) {
       return step.first.job == clean->job && step.first.attempt == clean->attempt;

@@ -5,8 +5,8 @@
 
 #include <csignal>
 
-#include "codec/launch_size.h"
 #include "controller/testing.h"
+#include "text/launch_size.h"
 
 namespace muster {
 namespace {

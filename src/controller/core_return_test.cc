@@ -115,7 +115,8 @@ TEST(CoreReturn, WhatIsKnownToHaveBegunIsNotStartedAgainByTheNextController) {
   const JobId job = started(rig);
   rig.hear(0, StepRunning{rig.batch_step(job)});
   rig.pass(Duration::seconds(2));
-  // Both stop; the step ends, and an older copy of the node's spool is put back, which knows nothing of it.
+  // Both stop; the step ends, and an older copy of the node's spool is put back, which knows
+  // nothing of it.
   Rig next(2, rig.stored());
   next.connect(0);
   EXPECT_EQ(next.count_sent<LaunchStep>(0), 0U);
@@ -182,7 +183,7 @@ TEST(CoreReturn, AStepThatIsOverInAMomentLeavesNoWordOfItsBeginning) {
   end_step(rig, job, 0);
   rig.pass(Duration::seconds(3));
   for (const EventBatchRef& batch : rig.stored()) {
-    for (const Event& event : batch->events) EXPECT_FALSE(std::holds_alternative<StepBegun>(event.body));
+    for (const Event& event : batch->events) EXPECT_FALSE(holds_alternative<StepBegun>(event.body));
   }
 }
 
@@ -194,9 +195,9 @@ TEST(CoreReturn, ALostSpoolLearnsOfAnEndingJobsStepsBeforeItsEnd) {
   rig.sent.clear();
   ASSERT_TRUE(rig.greet(Rig::hello_of(0)).has_value());
   ASSERT_EQ(rig.sent.size(), 2U);
-  ASSERT_TRUE(std::holds_alternative<FindSteps>(rig.sent[0].second));
+  ASSERT_TRUE(holds_alternative<FindSteps>(rig.sent[0].second));
   EXPECT_EQ(rig.last_sent<FindSteps>().steps.size(), 1U);
-  EXPECT_TRUE(std::holds_alternative<TerminateJob>(rig.sent[1].second))
+  EXPECT_TRUE(holds_alternative<TerminateJob>(rig.sent[1].second))
       << "else it would be clean at once";
 }
 
@@ -466,7 +467,7 @@ struct TwoSteps : Rig {
   std::vector<SignalStep> signals(std::uint32_t node) const {
     std::vector<SignalStep> found;
     for (const auto& [to, message] : sent) {
-      const auto* signal = std::get_if<SignalStep>(&message);
+      const auto* signal = get_if<SignalStep>(&message);
       if (signal != nullptr && to == NodeIndex(node)) found.push_back(*signal);
     }
     return found;

@@ -5,19 +5,19 @@
 #include <csignal>
 
 #include "base/check.h"
-#include "codec/hostlist.h"
-#include "codec/launch_size.h"
-#include "codec/rank_layout.h"
-#include "codec/service_text.h"
-#include "codec/trial_text.h"
 #include "controller/backend/launch_key.h"
 #include "controller/backend/trial_rules.h"
 #include "controller/core.h"
 #include "controller/planning/commit.h"
 #include "controller/planning/forecast.h"
 #include "sched/fast_path.h"
+#include "slurm/hostlist.h"
+#include "slurm/rank_layout.h"
 #include "state/resource_need.h"
 #include "state/views.h"
+#include "text/launch_size.h"
+#include "trials/service_text.h"
+#include "trials/trial_text.h"
 
 namespace muster {
 namespace {

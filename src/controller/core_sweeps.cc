@@ -15,11 +15,11 @@ constexpr std::size_t kUndurableMax = 2;
 /// Null: the request concerns a bounded number of things by itself.
 std::optional<frontend::Sweep> sweep_of(const PreparedRequest& request, const Identity& identity,
                                         const ClusterState& state) {
-  if (const auto* cancel = std::get_if<CancelJobs>(&request))
+  if (const auto* cancel = get_if<CancelJobs>(&request))
     return frontend::Sweep(*cancel, identity, state);
-  if (const auto* control = std::get_if<ControlJobs>(&request))
+  if (const auto* control = get_if<ControlJobs>(&request))
     return frontend::Sweep(*control, identity, state);
-  const auto* update = std::get_if<PreparedUpdate>(&request);
+  const auto* update = get_if<PreparedUpdate>(&request);
   if (update != nullptr && update->kind == UpdateKind::kJob)
     return frontend::Sweep(*update, identity, state);
   return std::nullopt;
@@ -54,7 +54,10 @@ bool Core::begin_sweep(const Command& command, TimePoint now) {
   if (command.requests.size() != 1) return false;
   auto sweep = sweep_of(command.requests.front(), command.identity, state_);
   if (!sweep) return false;
-  sweeps_.push_back(Sweeping{std::move(*sweep), command.identity, command.request, {command.token},
+  sweeps_.push_back(Sweeping{std::move(*sweep),
+                             command.identity,
+                             command.request,
+                             {command.token},
                              asking_job(command.requests.front())});
   // What is small is done at once, whatever else is under way.
   if (advance(sweeps_.back(), now)) sweeps_.pop_back();

@@ -29,7 +29,7 @@ constexpr std::size_t kPerTurn = 256;
 template <class Kind>
 std::size_t count_of(const EventBatchRef& batch) {
   return static_cast<std::size_t>(std::ranges::count_if(
-      batch->events, [](const Event& event) { return std::holds_alternative<Kind>(event.body); }));
+      batch->events, [](const Event& event) { return holds_alternative<Kind>(event.body); }));
 }
 template <class Kind>
 std::size_t most_in_a_batch(const Rig& rig) {
@@ -422,7 +422,7 @@ TEST(CoreSweep, JobsThatLeaveMemoryTogetherLeaveItPartByPart) {
   std::size_t most = 0;
   for (const EventBatchRef& batch : rig.journal) {
     for (const Event& event : batch->events) {
-      if (const auto* evicted = std::get_if<JobsEvicted>(&event.body))
+      if (const auto* evicted = get_if<JobsEvicted>(&event.body))
         most = std::max(most, evicted->jobs.size());
     }
   }

@@ -32,17 +32,20 @@ TEST(CoreDraft, ARequestThatContradictsTheStateIsRefusedAndNobodyElseNoticesIt) 
   Rig rig;
   const JobId before = rig.done(submit_of(spec_of("before"))).job;
   const PreparedSubmit hostile[] = {
-      with(submit_of(spec_of()), [](PreparedSubmit& submit) { submit.spec->trial = TrialId(999'999); }),
-      with(submit_of(spec_of()), [](PreparedSubmit& submit) {
-        submit.script = {};
-        submit.spec->script = BlobId(99'999);
-      }),
-      with(submit_of(spec_of()), [](PreparedSubmit& submit) {
-        submit.spec->kind = JobKind::kRun;
-        auto step = std::make_shared<StepSpec>();
-        step->environment = BlobId(99'999);
-        submit.first_step = step;
-      }),
+      with(submit_of(spec_of()),
+           [](PreparedSubmit& submit) { submit.spec->trial = TrialId(999'999); }),
+      with(submit_of(spec_of()),
+           [](PreparedSubmit& submit) {
+             submit.script = {};
+             submit.spec->script = BlobId(99'999);
+           }),
+      with(submit_of(spec_of()),
+           [](PreparedSubmit& submit) {
+             submit.spec->kind = JobKind::kRun;
+             auto step = std::make_shared<StepSpec>();
+             step->environment = BlobId(99'999);
+             submit.first_step = step;
+           }),
       with(submit_of(spec_of()), [](PreparedSubmit& submit) { submit.array.emplace(); }),
   };
   for (const PreparedSubmit& submit : hostile) {
@@ -65,11 +68,15 @@ TEST(CoreDraft, AJobOverWhichTheControllerDiedAgainAndAgainIsHeldAndTheOthersGoO
   const Job& held = *second.core.state().jobs().find(bad);
   EXPECT_TRUE(held.is_held());
   EXPECT_EQ(held.reason, PendingReason::kJobHeldAdmin);
-  EXPECT_NE(held.spec->get(JobText::kAdminComment).find("the controller stopped twice"), std::string_view::npos);
+  EXPECT_NE(held.spec->get(JobText::kAdminComment).find("the controller stopped twice"),
+            std::string_view::npos);
   EXPECT_FALSE(second.core.state().jobs().find(good)->is_held());
   ASSERT_EQ(second.warnings.size(), 1U);
-  EXPECT_NE(second.warnings.front().find("scontrol release 1"), std::string::npos) << second.warnings.front();
-  EXPECT_EQ(second.done(control_of(JobVerb::kRelease, selector_of(bad)), kRoot).outcomes.at(0).error, std::nullopt);
+  EXPECT_NE(second.warnings.front().find("scontrol release 1"), std::string::npos)
+      << second.warnings.front();
+  EXPECT_EQ(
+      second.done(control_of(JobVerb::kRelease, selector_of(bad)), kRoot).outcomes.at(0).error,
+      std::nullopt);
   EXPECT_FALSE(second.core.state().jobs().find(bad)->is_held());
 }
 
@@ -95,7 +102,8 @@ TEST(CoreAgents, WhatANodeSaysOfAnothersWorkIsLoggedAndNotObeyed) {
   rig.core.end_turn(rig.now);
   EXPECT_EQ(running.state, JobState::kRunning);
   ASSERT_EQ(rig.warnings.size(), 1U);  // the others of the same minute are not repeated
-  EXPECT_NE(rig.warnings.front().find("speaks of step 1."), std::string::npos) << rig.warnings.front();
+  EXPECT_NE(rig.warnings.front().find("speaks of step 1."), std::string::npos)
+      << rig.warnings.front();
   EXPECT_TRUE(rig.core.on_agent(own, done, rig.now));
   rig.core.end_turn(rig.now);
   EXPECT_NE(running.state, JobState::kRunning);
@@ -244,12 +252,14 @@ TEST(CoreBatch, AllOfItOrNone) {
   Rig rig;
   auto bad = spec_of();
   bad->text.set(JobText::kPartition, "nowhere");
-  const auto token = rig.ask({submit_of(spec_of()), submit_of(std::move(bad))}, kAlice, RequestId{3, 3});
+  const auto token =
+      rig.ask({submit_of(spec_of()), submit_of(std::move(bad))}, kAlice, RequestId{3, 3});
   rig.flush();
   const std::vector<Reply>& replies = rig.replies.at(token);
   ASSERT_EQ(replies.size(), 2U);
   EXPECT_EQ(replies[1].error->code, ErrorCode::kInvalidArgument);
-  ASSERT_TRUE(replies[0].error.has_value()) << "job " << replies[0].job.value() << " was never made";
+  ASSERT_TRUE(replies[0].error.has_value())
+      << "job " << replies[0].job.value() << " was never made";
   EXPECT_EQ(replies[0].job, JobId(0));
   EXPECT_EQ(rig.core.state().jobs().size(), 0U);
   // Nothing happened, so nothing is remembered under its number.
@@ -273,9 +283,11 @@ TEST(CoreRefusal, NewWorkIsRefusedAndEndsAreTaken) {
   rig.connect_all();
   rig.plan();
   const JobId running = rig.done(submit_of(spec_of("running"))).job;
-  rig.core.refuse_new_work(Error{ErrorCode::kResourceExhausted, "Unable to write to the controller's disk", "no room"});
+  rig.core.refuse_new_work(
+      Error{ErrorCode::kResourceExhausted, "Unable to write to the controller's disk", "no room"});
   EXPECT_EQ(rig.done(submit_of(spec_of())).error->code, ErrorCode::kResourceExhausted);
-  EXPECT_EQ(rig.done(PreparedStep{running, std::make_shared<StepSpec>(), {}}).error->code, ErrorCode::kResourceExhausted);
+  EXPECT_EQ(rig.done(PreparedStep{running, std::make_shared<StepSpec>(), {}}).error->code,
+            ErrorCode::kResourceExhausted);
   rig.step_done(0, rig.batch_step(running), ExitStatus::exited(3));
   EXPECT_EQ(rig.job(running).state, JobState::kFailed);
   rig.core.refuse_new_work(std::nullopt);
@@ -340,16 +352,21 @@ TEST(CoreJob, AThrottleThatWasLoweredSinceThePlanHoldsForElementsOfTheirOwn) {
   }();
   const JobId array = rig.done(std::move(submit)).job;
   for (const std::size_t index : {0U, 1U})
-    rig.done(testing::control_of(JobVerb::kRelease, testing::element_of(array, Bitmap::range(index, 1))));
+    rig.done(testing::control_of(JobVerb::kRelease,
+                                 testing::element_of(array, Bitmap::range(index, 1))));
   auto planned = rig.planner.plan(rig.now);
   ASSERT_TRUE(planned.has_value());
   ASSERT_EQ(planned->plan->starts.size(), 2U);
-  EXPECT_FALSE(rig.done(UpdateObject{UpdateKind::kJob, std::to_string(array.value()), {{"ArrayTaskThrottle", "1"}}}).error);
+  EXPECT_FALSE(
+      rig.done(UpdateObject{
+                   UpdateKind::kJob, std::to_string(array.value()), {{"ArrayTaskThrottle", "1"}}})
+          .error);
   rig.core.on_plan(std::move(*planned), rig.now);
   rig.core.end_turn(rig.now);
   rig.flush();
   std::size_t running = 0;
-  rig.core.state().jobs().for_each([&](const Job& job) { running += job.state == JobState::kRunning ? 1 : 0; });
+  rig.core.state().jobs().for_each(
+      [&](const Job& job) { running += job.state == JobState::kRunning ? 1 : 0; });
   EXPECT_EQ(running, 1U);
 }
 
@@ -578,7 +595,8 @@ TEST(CoreStep, WaitingStepsAreRefusedWhenTheJobEnds) {
   const auto waiting = rig.ask({PreparedStep{job, step, {}}});
   rig.done(cancel_of(job));
   ASSERT_TRUE(rig.replies.contains(waiting));
-  EXPECT_EQ(rig.replies.at(waiting).at(0).error->message, "Job/step already completing or completed");
+  EXPECT_EQ(rig.replies.at(waiting).at(0).error->message,
+            "Job/step already completing or completed");
 }
 
 TEST(CoreStep, ImmediateIsRefusedInsteadOfWaiting) {
@@ -622,7 +640,9 @@ TEST(CoreNode, SilenceIsMarkedThenDownThenBack) {
   rig.connect_all();
   rig.plan();
   const JobId job = rig.done(submit_of(spec_of())).job;
-  const auto conditions = [&] { return rig.core.state().nodes().at(NodeIndex(0)).status.conditions; };
+  const auto conditions = [&] {
+    return rig.core.state().nodes().at(NodeIndex(0)).status.conditions;
+  };
   rig.pass(Duration::seconds(5));
   EXPECT_EQ(conditions() & node_condition::kNotResponding, 0);
   rig.pass(Duration::seconds(1));
@@ -745,13 +765,16 @@ TEST(CoreNode, ALaunchGathersBlobsThatDoNotFitTheCacheTogether) {
   Rig rig;
   rig.connect_all();
   rig.plan();
-  const auto large = [](char fill) { return std::make_shared<const std::string>(BlobCache::kBytesMax - 10, fill); };
+  const auto large = [](char fill) {
+    return std::make_shared<const std::string>(BlobCache::kBytesMax - 10, fill);
+  };
   PreparedSubmit submit = submit_of(spec_of());
   submit.script = PreparedBlob{std::string(32, 's'), large('s')};
   submit.environment = PreparedBlob{std::string(32, 'e'), large('e')};
   rig.done(std::move(submit));
   for (int turn = 0; turn < 4 && !rig.fetched.empty(); ++turn) {
-    for (const BlobId blob : std::exchange(rig.fetched, {})) rig.core.on_blob(blob, Bytes(large(blob == rig.job(JobId(1)).spec->script ? 's' : 'e')));
+    for (const BlobId blob : std::exchange(rig.fetched, {}))
+      rig.core.on_blob(blob, Bytes(large(blob == rig.job(JobId(1)).spec->script ? 's' : 'e')));
   }
   ASSERT_EQ(rig.count_sent<LaunchStep>(0), 1U);
   EXPECT_EQ(rig.last_sent<LaunchStep>().script->front(), 's');
@@ -820,11 +843,13 @@ TEST(CoreConfig, NodesAndPartitionsMayChangeTheirPlaces) {
   EXPECT_NE(state.nodes().at(NodeIndex(1)).status.conditions & node_condition::kDown, 0);
   EXPECT_EQ(state.nodes().at(NodeIndex(1)).status.reason, "not in slurm.conf any more");
   EXPECT_EQ(state.partition(next.job(job).partition).name, "other");
-  EXPECT_EQ(state.partition(*state.find_partition("other")).nodes, (std::vector{NodeIndex(2), NodeIndex(3)}));
+  EXPECT_EQ(state.partition(*state.find_partition("other")).nodes,
+            (std::vector{NodeIndex(2), NodeIndex(3)}));
   // Named again, it may be used again.
   Rig last(testing::config_of(3), next.stored());
   EXPECT_EQ(last.core.state().nodes().at(NodeIndex(1)).status.reason, "");
-  EXPECT_EQ(last.core.state().partition(*last.core.state().find_partition("main")).nodes.size(), 3U);
+  EXPECT_EQ(last.core.state().partition(*last.core.state().find_partition("main")).nodes.size(),
+            3U);
 }
 
 }  // namespace

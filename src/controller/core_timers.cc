@@ -22,7 +22,8 @@ constexpr std::size_t kStepsKept = 64;
 /// How long something that cannot be judged yet is put off.
 constexpr Duration kPutOff = Duration::milliseconds(500);
 
-/// After this a job cannot end before its deadline. Requires: it has one. Source: sbatch(1), --deadline.
+/// After this a job cannot end before its deadline. Requires: it has one. Source: sbatch(1),
+/// --deadline.
 TimePoint latest_start(const Job& job) {
   const Duration least = job.spec->time_min != Duration() ? job.spec->time_min : job.time_limit;
   return least.is_infinite() ? job.spec->deadline : job.spec->deadline - least;
@@ -30,7 +31,8 @@ TimePoint latest_start(const Job& job) {
 
 }  // namespace
 
-/// Sets the timers that the job's present condition asks for. Timers that no longer hold are dropped when they fire.
+/// Sets the timers that the job's present condition asks for. Timers that no longer hold are
+/// dropped when they fire.
 void Core::arm(const Job& job) {
   if (job.is_over()) {
     timers_.drop(job.id);
@@ -87,7 +89,8 @@ void Core::fire(const Timer& timer, TimePoint now) {
   const bool is_running = job->state == JobState::kRunning && job->attempt == timer.attempt;
   switch (timer.kind) {
     case TimerKind::kLimit:
-      if (!is_running || !job->end_time.is_set() || job->end_time + over_time_limit(*job) > now) break;
+      if (!is_running || !job->end_time.is_set() || job->end_time + over_time_limit(*job) > now)
+        break;
       if (!may_judge(*job, now)) {
         timers_.set(Timer{now + kPutOff, timer.job, timer.attempt, timer.kind});
       } else {
@@ -104,8 +107,8 @@ void Core::fire(const Timer& timer, TimePoint now) {
       if (is_running) mail_time_share(*job, now);
       break;
     case TimerKind::kStop:
-      if (job->attempt == timer.attempt && job->run != nullptr && job->run->stop && job->run->stop->deadline <= now &&
-          !is_finished(job->state)) {
+      if (job->attempt == timer.attempt && job->run != nullptr && job->run->stop &&
+          job->run->stop->deadline <= now && !is_finished(job->state)) {
         if (may_judge(*job, now)) {
           end_stopped(*job, now);
         } else {
@@ -114,11 +117,10 @@ void Core::fire(const Timer& timer, TimePoint now) {
       }
       break;
     case TimerKind::kTrialLimit:
-      if (const Trial* trial = trial_of(state_, *job); is_running && trial != nullptr) stop_before_limit(*job, *trial, now);
+      if (const Trial* trial = trial_of(state_, *job); is_running && trial != nullptr)
+        stop_before_limit(*job, *trial, now);
       break;
-    case TimerKind::kBudget:
-      enforce_budget(*job, now);
-      break;
+    case TimerKind::kBudget: enforce_budget(*job, now); break;
     case TimerKind::kDeadline:
       if (job->is_pending() && latest_start(*job) <= now) {
         end_job(job->id, JobState::kDeadline, "it can no longer end before its deadline", now);
@@ -139,7 +141,8 @@ void Core::fire(const Timer& timer, TimePoint now) {
   }
 }
 
-/// Once in a run, whatever becomes of the job's limit later and however often the controller starts.
+/// Once in a run, whatever becomes of the job's limit later and however often the controller
+/// starts.
 void Core::warn(const Job& job, TimePoint now) {
   for (const StepState& step : job.run->steps) {
     if (!step.is_running()) continue;
@@ -162,11 +165,13 @@ void Core::mail_time_share(const Job& job, TimePoint now) {
   const Duration used = job.time_limit - (job.end_time - now);
   const auto percent = static_cast<int>(used.microseconds() * 100 / job.time_limit.microseconds());
   const std::vector<int> shares = mailed_time_shares(*job.spec);
-  const auto reached = std::ranges::find_if(shares, [&](int share) { return percent >= share && percent < share + 5; });
+  const auto reached = std::ranges::find_if(
+      shares, [&](int share) { return percent >= share && percent < share + 5; });
   if (reached != shares.end()) mail_when_durable(mail_about_time(job, *reached, now));
 }
 
-/// Jobs whose time in memory is over, once history has them on stable storage: one event for all of a turn.
+/// Jobs whose time in memory is over, once history has them on stable storage: one event for all of
+/// a turn.
 void Core::evict_some(TimePoint now) {
   // Who waits for one that has ended is told how it did before that is forgotten.
   if (dependencies_.has_affected()) return;
@@ -175,14 +180,16 @@ void Core::evict_some(TimePoint now) {
   std::vector<Eviction> again;
   // What is put off counts, too: history may be far behind.
   std::size_t looked = 0;
-  for (auto next = evictions_.begin(); next != evictions_.end() && next->at <= now && looked < kEvictionsPerTurn; ++looked) {
+  for (auto next = evictions_.begin();
+       next != evictions_.end() && next->at <= now && looked < kEvictionsPerTurn; ++looked) {
     const Eviction eviction = *next;
     next = evictions_.erase(next);
     const Job* job = state_.jobs().find(eviction.job);
     if (job == nullptr || !job->is_over() || going.contains(job->id)) continue;
     // An array's record stands for its elements as long as one of them is there.
     const auto* elements = job->array != nullptr ? state_.jobs().elements(job->id) : nullptr;
-    const bool is_needed = elements != nullptr && (elements->size() > 1 || elements->begin()->second != job->id);
+    const bool is_needed =
+        elements != nullptr && (elements->size() > 1 || elements->begin()->second != job->id);
     const TimePoint due = job->end_time + state_.settings().min_job_age;
     if (due > now) {
       again.push_back({due, eviction.job, eviction.ended});
@@ -203,7 +210,9 @@ void Core::evict_some(TimePoint now) {
 /// A job of very many steps keeps the last of them: history has the others.
 void Core::forget_steps(TimePoint now) {
   std::map<JobId, StepsForgotten> forgotten;
-  for (std::size_t looked = 0; looked < kForgottenPerTurn && !ended_steps_.empty() && ended_steps_.front().first <= history_seq_; ++looked) {
+  for (std::size_t looked = 0; looked < kForgottenPerTurn && !ended_steps_.empty() &&
+                               ended_steps_.front().first <= history_seq_;
+       ++looked) {
     const StepId step = ended_steps_.front().second;
     ended_steps_.pop_front();
     const Job* job = state_.jobs().find(step.job);

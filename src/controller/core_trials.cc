@@ -22,50 +22,50 @@ namespace muster {
 Reply Core::handle_experiment(Draft& draft, const PreparedRequest& request,
                               const Identity& identity) {
   Reply reply;
-  if (const auto* continued = std::get_if<PreparedContinuation>(&request))
+  if (const auto* continued = get_if<PreparedContinuation>(&request))
     return continue_experiment(draft, *continued, identity);
-  if (const auto* prepared = std::get_if<PreparedExperiment>(&request)) {
+  if (const auto* prepared = get_if<PreparedExperiment>(&request)) {
     auto created = frontend::create_experiment(draft, *prepared, identity);
     if (!created.has_value()) {
       reply.error = created.error();
       return reply;
     }
-    const Status possible = check_trials(*std::get<ExperimentCreated>(draft.events.back()).spec);
+    const Status possible = check_trials(*get<ExperimentCreated>(draft.events.back()).spec);
     if (possible.has_value()) return std::move(created).value();
     reply.error = possible.error();
-  } else if (const auto* control = std::get_if<ControlExperiments>(&request)) {
+  } else if (const auto* control = get_if<ControlExperiments>(&request)) {
     reply = frontend::control_experiments(draft, *control, identity);
-  } else if (const auto* update = std::get_if<UpdateExperiment>(&request)) {
+  } else if (const auto* update = get_if<UpdateExperiment>(&request)) {
     reply = frontend::update_experiment(draft, *update, identity);
-  } else if (const auto* report = std::get_if<ReportTrial>(&request)) {
+  } else if (const auto* report = get_if<ReportTrial>(&request)) {
     reply = frontend::report_trial(draft, *report, identity);
-  } else if (const auto* flag = std::get_if<FlagTrial>(&request)) {
+  } else if (const auto* flag = get_if<FlagTrial>(&request)) {
     reply = frontend::flag_trial(draft, *flag, identity);
-  } else if (const auto* decision = std::get_if<SearchDecision>(&request)) {
+  } else if (const auto* decision = get_if<SearchDecision>(&request)) {
     reply = frontend::decide(draft, *decision);
-  } else if (const auto* run = std::get_if<NoteRun>(&request)) {
+  } else if (const auto* run = get_if<NoteRun>(&request)) {
     reply = frontend::note_run(draft, *run, identity);
-  } else if (const auto* checkpoint = std::get_if<NoteCheckpoint>(&request)) {
+  } else if (const auto* checkpoint = get_if<NoteCheckpoint>(&request)) {
     reply = frontend::note_checkpoint(draft, *checkpoint, identity);
-  } else if (const auto* store = std::get_if<StoreDocument>(&request)) {
+  } else if (const auto* store = get_if<StoreDocument>(&request)) {
     reply = frontend::store_document(draft, *store, identity);
-  } else if (const auto* remove = std::get_if<DeleteDocument>(&request)) {
+  } else if (const auto* remove = get_if<DeleteDocument>(&request)) {
     reply = frontend::delete_document(draft, *remove, identity);
-  } else if (const auto* checkpoints = std::get_if<DeleteCheckpoints>(&request)) {
+  } else if (const auto* checkpoints = get_if<DeleteCheckpoints>(&request)) {
     reply = frontend::delete_checkpoints(draft, *checkpoints, identity);
-  } else if (const auto* collection = std::get_if<CollectCheckpoints>(&request)) {
+  } else if (const auto* collection = get_if<CollectCheckpoints>(&request)) {
     reply = frontend::collect(draft, *collection);
-  } else if (const auto* retention = std::get_if<SetLogRetention>(&request)) {
+  } else if (const auto* retention = get_if<SetLogRetention>(&request)) {
     reply = frontend::set_log_retention(draft, *retention, identity);
-  } else if (const auto* operate = std::get_if<OperateSearch>(&request)) {
+  } else if (const auto* operate = get_if<OperateSearch>(&request)) {
     reply = frontend::operate_search(draft, *operate, identity);
-  } else if (const auto* imported = std::get_if<ImportExperiment>(&request)) {
+  } else if (const auto* imported = get_if<ImportExperiment>(&request)) {
     reply = frontend::import_experiment(draft, *imported, identity);
-  } else if (const auto* imported_trial = std::get_if<ImportTrial>(&request)) {
+  } else if (const auto* imported_trial = get_if<ImportTrial>(&request)) {
     reply = frontend::import_trial(draft, *imported_trial, identity);
-  } else if (const auto* imported_checkpoint = std::get_if<ImportCheckpoint>(&request)) {
+  } else if (const auto* imported_checkpoint = get_if<ImportCheckpoint>(&request)) {
     reply = frontend::import_checkpoint(draft, *imported_checkpoint, identity);
-  } else if (const auto* match = std::get_if<NoteLogMatch>(&request)) {
+  } else if (const auto* match = get_if<NoteLogMatch>(&request)) {
     reply = note_log_match(draft, *match);
   }
   return reply;
@@ -80,9 +80,9 @@ Reply Core::continue_experiment(Draft& draft, const PreparedContinuation& contin
     return reply;
   }
   const auto made = std::ranges::find_if(draft.events, [](const EventBody& event) {
-    return std::holds_alternative<ExperimentContinued>(event);
+    return holds_alternative<ExperimentContinued>(event);
   });
-  const Status possible = check_trials(*std::get<ExperimentContinued>(*made).spec);
+  const Status possible = check_trials(*get<ExperimentContinued>(*made).spec);
   if (possible.has_value()) return std::move(drafted).value();
   draft.events.clear();
   reply.error = possible.error();
@@ -113,15 +113,14 @@ Status Core::check_run(const JobSpec& job, const std::vector<PartitionIndex>& pa
 /// A trial that waits for a node and has none left ends.
 Reply Core::note_log_match(Draft& draft, const NoteLogMatch& note) const {
   Reply reply = frontend::note_log_match(draft, note);
-  const auto* change =
-      draft.events.empty() ? nullptr : std::get_if<JobChanged>(&draft.events.back());
+  const auto* change = draft.events.empty() ? nullptr : get_if<JobChanged>(&draft.events.back());
   if (reply.error || change == nullptr) return reply;
   const Job& job = *state_.jobs().find(change->job);
   if (!will_start_again(job)) return reply;
   const Status possible = check_run(*change->spec, job.partitions.to_vector());
   if (possible.has_value()) return reply;
   Trial trial = *state_.experiments().find(note.trial);
-  trial.log_matches.push_back(std::get<LogMatched>(*(draft.events.end() - 2)).match);
+  trial.log_matches.push_back(get<LogMatched>(*(draft.events.end() - 2)).match);
   JobEnding ending;
   ending.job = job.id;
   ending.state = JobState::kFailed;

@@ -19,8 +19,8 @@ struct JobFacts {
   bool has_run = false;
   std::uint32_t attempt = 0;
   std::set<std::uint32_t> new_steps = {};
-  const Job* known = nullptr;              ///< null: made by this draft
-  std::optional<Bitmap> remaining = {};    ///< of an array's record
+  const Job* known = nullptr;            ///< null: made by this draft
+  std::optional<Bitmap> remaining = {};  ///< of an array's record
 };
 
 JobFacts facts_of(const Job& job) {
@@ -51,13 +51,16 @@ class Check {
 
   Status operator()(const JobSubmitted& event) {
     TRY(check_new_job(event.job));
-    if (event.spec == nullptr) return wrong(fmt::format("job {} has no specification", event.job.value()));
+    if (event.spec == nullptr)
+      return wrong(fmt::format("job {} has no specification", event.job.value()));
     TRY(check_partitions(event.job, event.partitions));
     TRY(check_blob(event.job, event.spec->script));
     TRY(check_blob(event.job, event.spec->environment));
     if (event.first_step != nullptr) TRY(check_blob(event.job, event.first_step->environment));
-    if (event.array && event.array->indices.empty()) return wrong(fmt::format("array {} has no elements", event.job.value()));
-    if (const TrialId trial = event.spec->trial; trial.value() != 0) TRY(check_trial_job(event.job, trial));
+    if (event.array && event.array->indices.empty())
+      return wrong(fmt::format("array {} has no elements", event.job.value()));
+    if (const TrialId trial = event.spec->trial; trial.value() != 0)
+      TRY(check_trial_job(event.job, trial));
     JobFacts facts;
     if (event.array) facts.remaining = event.array->indices;
     jobs_[event.job] = std::move(facts);
@@ -65,9 +68,11 @@ class Check {
   }
   Status operator()(const ArraySplit& event) {
     JobFacts* record = find(event.array);
-    const bool has_element = record != nullptr && record->remaining && record->remaining->test(event.index);
+    const bool has_element =
+        record != nullptr && record->remaining && record->remaining->test(event.index);
     if (!has_element || record->remaining->count() < 2) {
-      return wrong(fmt::format("array {} has no element {} to split off", event.array.value(), event.index));
+      return wrong(
+          fmt::format("array {} has no element {} to split off", event.array.value(), event.index));
     }
     TRY(check_new_job(event.element));
     Bitmap remaining = std::move(*record->remaining);
@@ -80,7 +85,8 @@ class Check {
   Status operator()(const JobEnding& event) {
     JobFacts* job = find(event.job);
     if (job == nullptr) return missing(event.job);
-    if (job->is_finished && !job->is_completing) return wrong(fmt::format("job {} ends twice", event.job.value()));
+    if (job->is_finished && !job->is_completing)
+      return wrong(fmt::format("job {} ends twice", event.job.value()));
     job->is_completing = job->is_running || job->is_suspended || job->is_completing;
     job->is_pending = job->is_running = job->is_suspended = false;
     job->is_finished = true;
@@ -105,38 +111,50 @@ class Check {
     if (event.partitions) TRY(check_partitions(event.job, *event.partitions));
     if (event.spec == nullptr || job->known == nullptr) return {};
     const JobSpec& before = *job->known->spec;
-    const bool is_same = event.spec->script == before.script && event.spec->environment == before.environment && event.spec->trial == before.trial;
-    return is_same ? Status() : wrong(fmt::format("job {} gets another script, environment or trial", event.job.value()));
+    const bool is_same = event.spec->script == before.script &&
+                         event.spec->environment == before.environment &&
+                         event.spec->trial == before.trial;
+    return is_same ? Status()
+                   : wrong(fmt::format("job {} gets another script, environment or trial",
+                                       event.job.value()));
   }
   Status operator()(const JobSuspended& event) {
     JobFacts* job = find(event.job);
-    if (job == nullptr || !job->is_running) return wrong(fmt::format("job {} is suspended while not running", event.job.value()));
+    if (job == nullptr || !job->is_running)
+      return wrong(fmt::format("job {} is suspended while not running", event.job.value()));
     job->is_running = false;
     job->is_suspended = true;
     return {};
   }
   Status operator()(const JobResumed& event) {
     JobFacts* job = find(event.job);
-    if (job == nullptr || !job->is_suspended) return wrong(fmt::format("job {} is resumed while not suspended", event.job.value()));
+    if (job == nullptr || !job->is_suspended)
+      return wrong(fmt::format("job {} is resumed while not suspended", event.job.value()));
     job->is_suspended = false;
     job->is_running = true;
     return {};
   }
   Status operator()(const StopRequested& event) {
     const JobFacts* job = find(event.job);
-    if (job == nullptr || !job->has_run) return wrong(fmt::format("job {} is asked to stop while it does not run", event.job.value()));
+    if (job == nullptr || !job->has_run)
+      return wrong(fmt::format("job {} is asked to stop while it does not run", event.job.value()));
     return {};
   }
   Status operator()(const StepCreated& event) {
     JobFacts* job = find(event.step.job);
     if (job == nullptr || !job->has_run || job->attempt != event.step.attempt) {
-      return wrong(fmt::format("step {} is of another run of job {}", event.step.step, event.step.job.value()));
+      return wrong(fmt::format("step {} is of another run of job {}", event.step.step,
+                               event.step.job.value()));
     }
-    const bool is_known = job->known != nullptr && job->known->run->find_step(event.step.step) != nullptr;
+    const bool is_known =
+        job->known != nullptr && job->known->run->find_step(event.step.step) != nullptr;
     if (is_known || !job->new_steps.insert(event.step.step).second) {
-      return wrong(fmt::format("step {} of job {} is there already", event.step.step, event.step.job.value()));
+      return wrong(fmt::format("step {} of job {} is there already", event.step.step,
+                               event.step.job.value()));
     }
-    if (event.layout == nullptr || event.layout->nodes.empty()) return wrong(fmt::format("step {} of job {} has no nodes", event.step.step, event.step.job.value()));
+    if (event.layout == nullptr || event.layout->nodes.empty())
+      return wrong(
+          fmt::format("step {} of job {} has no nodes", event.step.step, event.step.job.value()));
     return event.spec == nullptr ? Status() : check_blob(event.step.job, event.spec->environment);
   }
   Status operator()(const StepCancelled& event) {
@@ -155,11 +173,14 @@ class Check {
   }
   Status operator()(const PartitionChanged& event) {
     const bool is_there = event.partition.value() < state_.partitions().size();
-    return is_there ? Status() : wrong(fmt::format("there is no partition {}", event.partition.value()));
+    return is_there ? Status()
+                    : wrong(fmt::format("there is no partition {}", event.partition.value()));
   }
   Status operator()(const SearchDecided& event) {
-    if (state_.experiments().find(event.experiment) == nullptr) return wrong(fmt::format("there is no experiment {}", event.experiment.value()));
-    for (std::size_t i = 0; i < event.created.size(); ++i) new_trials_.insert(TrialId(event.first_trial.value() + static_cast<std::uint32_t>(i)));
+    if (state_.experiments().find(event.experiment) == nullptr)
+      return wrong(fmt::format("there is no experiment {}", event.experiment.value()));
+    for (std::size_t i = 0; i < event.created.size(); ++i)
+      new_trials_.insert(TrialId(event.first_trial.value() + static_cast<std::uint32_t>(i)));
     return {};
   }
   Status operator()(const ExperimentContinued& event) {
@@ -168,8 +189,10 @@ class Check {
   }
   Status operator()(const CollectionBegun& event) {
     for (const std::string& uuid : event.collection.uuids) {
-      if (state_.checkpoints().find(uuid) == nullptr) return wrong(fmt::format("there is no checkpoint {}", uuid));
-      if (state_.checkpoints().is_going(uuid) || !going_.insert(uuid).second) return wrong(fmt::format("checkpoint {} is deleted twice", uuid));
+      if (state_.checkpoints().find(uuid) == nullptr)
+        return wrong(fmt::format("there is no checkpoint {}", uuid));
+      if (state_.checkpoints().is_going(uuid) || !going_.insert(uuid).second)
+        return wrong(fmt::format("checkpoint {} is deleted twice", uuid));
     }
     return {};
   }
@@ -192,19 +215,28 @@ class Check {
     return {};
   }
   Status check_partitions(JobId job, const std::vector<PartitionIndex>& partitions) const {
-    const bool is_sound = !partitions.empty() && std::ranges::all_of(partitions, [&](PartitionIndex index) { return index.value() < state_.partitions().size(); });
+    const bool is_sound =
+        !partitions.empty() && std::ranges::all_of(partitions, [&](PartitionIndex index) {
+          return index.value() < state_.partitions().size();
+        });
     return is_sound ? Status() : wrong(fmt::format("job {} has no such partition", job.value()));
   }
   Status check_blob(JobId job, BlobId blob) const {
-    const bool is_there = blob.value() == 0 || new_blobs_.contains(blob) || state_.blobs().facts(blob).has_value();
-    return is_there ? Status() : wrong(fmt::format("job {} names blob {}, which is not there", job.value(), blob.value()));
+    const bool is_there =
+        blob.value() == 0 || new_blobs_.contains(blob) || state_.blobs().facts(blob).has_value();
+    return is_there ? Status()
+                    : wrong(fmt::format("job {} names blob {}, which is not there", job.value(),
+                                        blob.value()));
   }
   /// A trial has one job at a time.
   Status check_trial_job(JobId job, TrialId trial) {
     if (!new_trials_.contains(trial)) {
       const Trial* known = state_.experiments().find(trial);
-      if (known == nullptr) return wrong(fmt::format("job {} is of trial {}, which is not there", job.value(), trial.value()));
-      if (known->job.value() != 0) return wrong(fmt::format("trial {} has job {} already", trial.value(), known->job.value()));
+      if (known == nullptr)
+        return wrong(
+            fmt::format("job {} is of trial {}, which is not there", job.value(), trial.value()));
+      if (known->job.value() != 0)
+        return wrong(fmt::format("trial {} has job {} already", trial.value(), known->job.value()));
     }
     const bool is_first = trials_with_job_.insert(trial).second;
     return is_first ? Status() : wrong(fmt::format("trial {} gets two jobs", trial.value()));
@@ -223,7 +255,7 @@ class Check {
 
 Status check_draft(const Draft& draft) {
   Check check(draft);
-  for (const EventBody& event : draft.events) TRY(std::visit(check, event));
+  for (const EventBody& event : draft.events) TRY(visit(check, event));
   return {};
 }
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "codec/digest.h"
 #include "state/testing.h"
+#include "text/digest.h"
 
 namespace muster {
 namespace {
@@ -11,7 +11,9 @@ namespace {
 using testing::Log;
 using testing::spec_of;
 
-PreparedBlob blob_of(const std::string& text) { return {sha256(text), std::make_shared<const std::string>(text)}; }
+PreparedBlob blob_of(const std::string& text) {
+  return {sha256(text), std::make_shared<const std::string>(text)};
+}
 
 TEST(Draft, IdsGoOnFromTheState) {
   Log log;

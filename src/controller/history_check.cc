@@ -29,12 +29,15 @@ Result<std::vector<std::string>> HistoryExpectation::missing_from(HistoryStore& 
   for (const Attempt& one : attempts_) {
     seen.emplace(one.job, one.attempt);
     if (one.seq > history.watermark() || TRY(history.has(one.job, one.attempt))) continue;
-    add(fmt::format("the end of job {} (attempt {}) in batch {} is not in history, which has all up to batch {}", one.job.value(), one.attempt,
-                    one.seq.value(), history.watermark().value()));
+    add(
+        fmt::format("the end of job {} (attempt {}) in batch {} is not in history, which has all "
+                    "up to batch {}",
+                    one.job.value(), one.attempt, one.seq.value(), history.watermark().value()));
   }
   for (const auto& [seq, step] : steps_) {
     if (seq > history.watermark() || TRY(history.has(step))) continue;
-    add(fmt::format("the end of step {}.{} (attempt {}) in batch {} is not in history", step.job.value(), step.step, step.attempt, seq.value()));
+    add(fmt::format("the end of step {}.{} (attempt {}) in batch {} is not in history",
+                    step.job.value(), step.step, step.attempt, seq.value()));
   }
   // What the replay began with had ended before: history had it when that checkpoint was written.
   std::vector<const Job*> over;
@@ -43,9 +46,11 @@ Result<std::vector<std::string>> HistoryExpectation::missing_from(HistoryStore& 
   });
   for (const Job* job : over) {
     if (TRY(history.has(job->id, job->attempt))) continue;
-    add(fmt::format("the end of job {} (attempt {}) is not in history", job->id.value(), job->attempt));
+    add(fmt::format("the end of job {} (attempt {}) is not in history", job->id.value(),
+                    job->attempt));
   }
-  if (missing > lines.size()) lines.push_back(fmt::format("and {} more are not in history", missing - lines.size()));
+  if (missing > lines.size())
+    lines.push_back(fmt::format("and {} more are not in history", missing - lines.size()));
   return lines;
 }
 

@@ -1,11 +1,12 @@
-// Whether history has all that it must have: an end that neither memory nor history knows is lost for ever.
+// Whether history has all that it must have: an end that neither memory nor history knows is lost
+// for ever.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "state/cluster_state.h"
-#include "store/history_store.h"
+#include "store/history/history_store.h"
 
 namespace muster {
 
@@ -16,8 +17,8 @@ class HistoryExpectation final : public ApplyObserver {
   void attempt_ended(const Job& job, TimePoint now) override;
   void step_ended(const Job& job, const StepState& step, TimePoint now) override;
 
-  /// What is missing from history although its watermark has passed it: a line each, and one that says how many more there are. To be
-  /// called after the replay. Errors: as HistoryStore.
+  /// What is missing from history although its watermark has passed it: a line each, and one that
+  /// says how many more there are. To be called after the replay. Errors: as HistoryStore.
   Result<std::vector<std::string>> missing_from(HistoryStore& history) const;
 
  private:

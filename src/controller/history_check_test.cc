@@ -11,9 +11,11 @@
 namespace muster {
 namespace {
 
-/// Replays a log with everything in it and gives history what `is_kept` says of the objects, by their place.
+/// Replays a log with everything in it and gives history what `is_kept` says of the objects, by
+/// their place.
 struct Replayed final : ApplyObserver {
-  explicit Replayed(const std::function<bool(std::size_t)>& is_kept, Seq watermark = Seq(UINT64_MAX)) {
+  explicit Replayed(const std::function<bool(std::size_t)>& is_kept,
+                    Seq watermark = Seq(UINT64_MAX)) {
     testing::Log log;
     testing::add_everything(log);
     for (const EventBatchRef& batch : log.batches()) state.apply(*batch, this);
@@ -60,7 +62,10 @@ TEST(HistoryCheck, EachEndThatIsMissingIsNamed) {
     // An attempt may have been stored twice: the later one replaces the earlier.
     if (missing.empty()) continue;
     ASSERT_EQ(missing.size(), 1U);
-    EXPECT_NE(missing[0].find(job != nullptr ? "end of job " + std::to_string(job->id.value()) : "end of step"), std::string::npos) << missing[0];
+    EXPECT_NE(missing[0].find(job != nullptr ? "end of job " + std::to_string(job->id.value())
+                                             : "end of step"),
+              std::string::npos)
+        << missing[0];
   }
   Replayed none([](std::size_t) { return false; });
   EXPECT_GE(none.missing().size(), 3U);
@@ -77,7 +82,8 @@ TEST(HistoryCheck, ItIsReadBesideItsWriter) {
   ASSERT_TRUE(reader.has_value()) << reader.error().text();
   EXPECT_EQ((*reader)->watermark(), all.state.seq());
   EXPECT_FALSE((*reader)->append({}, {Seq(99), {}, {}}).has_value()) << "a reader writes nothing";
-  EXPECT_EQ(HistoryStore::open_to_read(all.folder + "/other.db").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(HistoryStore::open_to_read(all.folder + "/other.db").error().code,
+            ErrorCode::kNotFound);
 }
 
 TEST(HistoryStore, KnowsWhoWroteItAndTheHighestJob) {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "codec/launch_size.h"
 #include "controller/experiments/search_role.h"
 #include "controller/prepare_experiment.h"
 #include "controller/testing.h"
+#include "text/launch_size.h"
 
 namespace muster {
 namespace {
@@ -224,7 +224,7 @@ class Scene {
   void answer_launches() {
     for (; heard_ < rig_->sent.size(); ++heard_) {
       const auto [node, message] = rig_->sent[heard_];
-      if (const auto* launch = std::get_if<LaunchStep>(&message)) answer(node, *launch);
+      if (const auto* launch = get_if<LaunchStep>(&message)) answer(node, *launch);
     }
   }
   void answer(NodeIndex node, const LaunchStep& launch) {

@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "codec/array_text.h"
-#include "codec/dependency_text.h"
-#include "codec/digest.h"
-#include "codec/launch_size.h"
 #include "controller/filter_lists.h"
 #include "controller/frontend/job_numbers.h"
 #include "controller/frontend/job_texts.h"
 #include "controller/prepare_experiment.h"
+#include "slurm/array_text.h"
+#include "slurm/dependency_text.h"
+#include "text/digest.h"
+#include "text/launch_size.h"
 
 namespace muster {
 namespace {
@@ -19,7 +19,9 @@ PreparedBlob prepared_blob(Bytes bytes) {
   return PreparedBlob{sha256(*bytes), std::move(bytes)};
 }
 
-Status check_environment_of(const Bytes& environment) { return environment == nullptr ? Status() : check_environment(*environment); }
+Status check_environment_of(const Bytes& environment) {
+  return environment == nullptr ? Status() : check_environment(*environment);
+}
 
 Status check_script(const SubmitJob& submit, const ClusterSettings& settings) {
   if (submit.spec->kind != JobKind::kBatch) return {};
@@ -27,17 +29,20 @@ Status check_script(const SubmitJob& submit, const ClusterSettings& settings) {
     return fail(ErrorCode::kInvalidArgument, "Job script not specified");
   }
   if (submit.script->size() > settings.max_script_size) {
-    return fail(ErrorCode::kInvalidArgument, "Job script exceeds size limit",
-                fmt::format("the script has {} bytes and the limit is {}: move data out of it, or raise "
-                            "SchedulerParameters=max_script_size",
-                            submit.script->size(), settings.max_script_size));
+    return fail(
+        ErrorCode::kInvalidArgument, "Job script exceeds size limit",
+        fmt::format("the script has {} bytes and the limit is {}: move data out of it, or raise "
+                    "SchedulerParameters=max_script_size",
+                    submit.script->size(), settings.max_script_size));
   }
   return {};
 }
 
-Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identity, const CallerNames& names,
-                                       const ClusterSettings& settings, LastBlob& environments) {
-  if (submit.spec == nullptr) return fail(ErrorCode::kInvalidArgument, "a submission without a job");
+Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identity,
+                                       const CallerNames& names, const ClusterSettings& settings,
+                                       LastBlob& environments) {
+  if (submit.spec == nullptr)
+    return fail(ErrorCode::kInvalidArgument, "a submission without a job");
   TRY(check_script(submit, settings));
   TRY(check_environment_of(submit.environment));
   TRY(frontend::check_texts(*submit.spec));
@@ -79,7 +84,8 @@ Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identit
 }
 
 Result<PreparedRequest> prepare_step(CreateStep create, LastBlob& environments) {
-  if (create.spec == nullptr) return fail(ErrorCode::kInvalidArgument, "a step without a specification");
+  if (create.spec == nullptr)
+    return fail(ErrorCode::kInvalidArgument, "a step without a specification");
   TRY(frontend::check_texts(*create.spec));
   TRY(frontend::check_numbers(*create.spec));
   PreparedStep prepared;
@@ -103,28 +109,35 @@ PreparedBlob LastBlob::prepared(Bytes bytes) {
 
 Result<PreparedRequest> prepare(Request request, const Identity& identity, const CallerNames& names,
                                 const ClusterSettings& settings, LastBlob& environments) {
-  if (auto* submit = std::get_if<SubmitJob>(&request)) {
+  if (auto* submit = get_if<SubmitJob>(&request)) {
     return prepare_submit(std::move(*submit), identity, names, settings, environments);
   }
-  if (auto* create = std::get_if<CreateStep>(&request)) return prepare_step(std::move(*create), environments);
-  if (auto* experiment = std::get_if<CreateExperiment>(&request)) {
-    return PreparedRequest(TRY(prepare_experiment(std::move(*experiment), identity, names, environments)));
+  if (auto* create = get_if<CreateStep>(&request))
+    return prepare_step(std::move(*create), environments);
+  if (auto* experiment = get_if<CreateExperiment>(&request)) {
+    return PreparedRequest(
+        TRY(prepare_experiment(std::move(*experiment), identity, names, environments)));
   }
-  if (auto* cancel = std::get_if<CancelJobs>(&request)) TRY(sort_lists(cancel->filter));
-  if (const auto* import = std::get_if<ImportExperiment>(&request)) TRY(check_import(import->experiment));
-  if (const auto* operate = std::get_if<OperateSearch>(&request)) TRY(check_operations(operate->input));
-  if (auto* store = std::get_if<StoreDocument>(&request); store != nullptr && !store->is_import) store->document.user_name = names.user;
-  return std::visit(
-      [](auto&& other) -> Result<PreparedRequest> {
+  if (auto* cancel = get_if<CancelJobs>(&request)) TRY(sort_lists(cancel->filter));
+  if (const auto* import = get_if<ImportExperiment>(&request))
+    TRY(check_import(import->experiment));
+  if (const auto* operate = get_if<OperateSearch>(&request)) TRY(check_operations(operate->input));
+  if (auto* store = get_if<StoreDocument>(&request); store != nullptr && !store->is_import)
+    store->document.user_name = names.user;
+  return visit(
+      [](auto& other) -> Result<PreparedRequest> {
         using Kind = std::decay_t<decltype(other)>;
-        if constexpr (std::is_same_v<Kind, SubmitJob> || std::is_same_v<Kind, CreateStep> || std::is_same_v<Kind, CreateExperiment> ||
+        if constexpr (std::is_same_v<Kind, SubmitJob> || std::is_same_v<Kind, CreateStep> ||
+                      std::is_same_v<Kind, CreateExperiment> ||
                       std::is_same_v<Kind, ContinueExperiment>) {
           return fail(ErrorCode::kInternal, "prepared elsewhere");
+        } else if constexpr (std::is_same_v<Kind, UpdateObject>) {
+          return PreparedRequest(PreparedUpdate(std::move(other)));
         } else {
-          return PreparedRequest(std::forward<decltype(other)>(other));
+          return PreparedRequest(std::move(other));
         }
       },
-      std::move(request));
+      request);
 }
 
 }  // namespace muster

@@ -1,4 +1,5 @@
-// The part of validating a request that needs no state: done before the core, on the gateway's thread.
+// The part of validating a request that needs no state: done before the core, on the gateway's
+// thread.
 #pragma once
 
 #include <string>
@@ -17,7 +18,8 @@ struct CallerNames {
   std::vector<std::string> groups = {};  ///< all that the user is a member of
 };
 
-/// Remembers one blob: whoever submits many jobs does so from one environment, and comparing is cheaper than a digest.
+/// Remembers one blob: whoever submits many jobs does so from one environment, and comparing is
+/// cheaper than a digest.
 class LastBlob {
  public:
   /// Equal bytes in a row get one digest and one copy.
@@ -27,8 +29,8 @@ class LastBlob {
   PreparedBlob last_;
 };
 
-/// Checks texts, parses array and dependencies, computes digests, and puts the verified identity into the spec.
-/// Requires: no ContinueExperiment, which needs the state: prepare_experiment.h.
+/// Checks texts, parses array and dependencies, computes digests, and puts the verified identity
+/// into the spec. Requires: no ContinueExperiment, which needs the state: prepare_experiment.h.
 /// Errors: kInvalidArgument with Slurm's text in `message`.
 Result<PreparedRequest> prepare(Request request, const Identity& identity, const CallerNames& names,
                                 const ClusterSettings& settings, LastBlob& environments);

@@ -6,27 +6,30 @@
 #include <array>
 
 #include "base/check.h"
-#include "codec/launch_size.h"
-#include "codec/config_layers.h"
-#include "codec/digest.h"
-#include "codec/environment_text.h"
-#include "codec/experiment_form.h"
-#include "codec/json_reader.h"
-#include "codec/json_text.h"
-#include "codec/printable_text.h"
-#include "codec/trial_text.h"
-#include "codec/yaml_text.h"
 #include "controller/frontend/job_numbers.h"
 #include "controller/frontend/job_texts.h"
+#include "slurm/environment_text.h"
+#include "text/digest.h"
+#include "text/json_reader.h"
+#include "text/json_text.h"
+#include "text/launch_size.h"
+#include "text/printable_text.h"
+#include "text/yaml_text.h"
+#include "trials/config_layers.h"
+#include "trials/experiment_form.h"
+#include "trials/trial_text.h"
 
 namespace muster {
 namespace {
 
 Error wrong(std::string detail) {
-  return Error{ErrorCode::kInvalidArgument, "The experiment's configuration is wrong", std::move(detail)};
+  return Error{ErrorCode::kInvalidArgument, "The experiment's configuration is wrong",
+               std::move(detail)};
 }
 
-std::string joined_lines(const std::vector<std::string>& lines) { return fmt::format("{}", fmt::join(lines, "\n")); }
+std::string joined_lines(const std::vector<std::string>& lines) {
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
 
 /// A configuration over the defaults, and what it says.
 struct ReadConfig {
@@ -36,22 +39,27 @@ struct ReadConfig {
 
 /// Nothing that a configuration says can be told a program with a NUL in it: it would end there.
 Status check_no_nul(const Json& value, const std::string& path) {
-  const auto refuse = [&](std::string_view what) { return fail(wrong(fmt::format("{}: there is a NUL in {}", printable(path), what))); };
-  if (const std::string* text = value.text(); text != nullptr && text->find('\0') != text->npos) return refuse("the text");
+  const auto refuse = [&](std::string_view what) {
+    return fail(wrong(fmt::format("{}: there is a NUL in {}", printable(path), what)));
+  };
+  if (const std::string* text = value.text(); text != nullptr && text->find('\0') != text->npos)
+    return refuse("the text");
   if (value.array() != nullptr) {
     for (const Json& one : *value.array()) TRY(check_no_nul(one, path));
   }
   if (value.object() == nullptr) return {};
   for (const Json::Member& member : *value.object()) {
     const std::string inner = path.empty() ? member.name : path + "." + member.name;
-    if (member.name.find('\0') != member.name.npos) return fail(wrong(fmt::format("{}: there is a NUL in the name", printable(inner))));
+    if (member.name.find('\0') != member.name.npos)
+      return fail(wrong(fmt::format("{}: there is a NUL in the name", printable(inner))));
     TRY(check_no_nul(member.value, inner));
   }
   return {};
 }
 
 Result<ReadConfig> read_config(const Json& config, const LineMap& lines, bool is_stored = false) {
-  if (config.object() == nullptr) return fail(wrong("it is not a map; give fields such as entrypoint: python3 train.py"));
+  if (config.object() == nullptr)
+    return fail(wrong("it is not a map; give fields such as entrypoint: python3 train.py"));
   TRY(check_no_nul(config, ""));
   ReadConfig read;
   read.merged = merge_layers(config, experiment_defaults());
@@ -74,12 +82,14 @@ Result<ReadConfig> read_stored(std::string_view text) {
   return read_config(document.root, document.lines, true);
 }
 
-/// What is stored of a configuration: the text that every later start reads. Errors: kInvalidArgument: it could not be read again, because
-/// it has grown by what anchors repeat, by quotes or by the defaults, or for a reason that nobody has thought of.
+/// What is stored of a configuration: the text that every later start reads. Errors:
+/// kInvalidArgument: it could not be read again, because it has grown by what anchors repeat, by
+/// quotes or by the defaults, or for a reason that nobody has thought of.
 Result<std::string> stored_config(const Json& merged) {
   std::string text = json_text(merged);
   if (const Status sized = check_config_size(text); !sized.has_value()) {
-    return fail(wrong(fmt::format("as JSON, with its defaults and all that anchors repeat, {}", sized.error().detail)));
+    return fail(wrong(fmt::format("as JSON, with its defaults and all that anchors repeat, {}",
+                                  sized.error().detail)));
   }
   const auto again = read_stored(text);
   if (!again.has_value()) return fail(wrong("it cannot be stored: " + again.error().text()));
@@ -97,7 +107,8 @@ Result<ReadConfig> read_config(std::string_view text) {
 std::string run_root(const ExperimentConfig& config, std::string_view work_dir) {
   if (const auto* shared = std::get_if<SharedFolderStorage>(&config.checkpoint_storage)) {
     if (shared->storage_path.starts_with('/')) return shared->storage_path;
-    return shared->storage_path.empty() ? shared->host_path : shared->host_path + "/" + shared->storage_path;
+    return shared->storage_path.empty() ? shared->host_path
+                                        : shared->host_path + "/" + shared->storage_path;
   }
   if (const auto* local = std::get_if<LocalFolderStorage>(&config.checkpoint_storage)) {
     const std::string& path = local->container_path;
@@ -106,7 +117,8 @@ std::string run_root(const ExperimentConfig& config, std::string_view work_dir) 
   return std::string(work_dir) + "/muster-runs";
 }
 
-/// NAME=VALUE of the file over the submitter's; a name alone keeps the submitter's. What Python prints is seen as it is printed.
+/// NAME=VALUE of the file over the submitter's; a name alone keeps the submitter's. What Python
+/// prints is seen as it is printed.
 Result<Bytes> with_variables(const Bytes& block, const std::vector<std::string>& variables) {
   Environment environment = parse_environment(block == nullptr ? "" : *block);
   TRY(set_variables(environment, variables));
@@ -116,16 +128,19 @@ Result<Bytes> with_variables(const Bytes& block, const std::vector<std::string>&
 }
 
 /// What every trial's job has in common. Slots become CPUs or GPUs where the partition is known.
-std::shared_ptr<JobSpec> job_of(const CreateExperiment& create, const ExperimentConfig& config, const Identity& identity,
-                                const CallerNames& names) {
+std::shared_ptr<JobSpec> job_of(const CreateExperiment& create, const ExperimentConfig& config,
+                                const Identity& identity, const CallerNames& names) {
   auto job = std::make_shared<JobSpec>(*create.job);
   job->kind = JobKind::kBatch;
   job->user = identity.user;
   job->group = identity.group;
   job->text.set(JobText::kUserName, names.user);
   job->text.set(JobText::kGroupName, names.group);
-  if (!config.resources.resource_pool.empty()) job->text.set(JobText::kPartition, config.resources.resource_pool);
-  for (const JobText key : {JobText::kArray, JobText::kDependency, JobText::kStdOut, JobText::kStdErr, JobText::kAdminComment}) job->text.set(key, "");
+  if (!config.resources.resource_pool.empty())
+    job->text.set(JobText::kPartition, config.resources.resource_pool);
+  for (const JobText key : {JobText::kArray, JobText::kDependency, JobText::kStdOut,
+                            JobText::kStdErr, JobText::kAdminComment})
+    job->text.set(key, "");
   job->script = job->environment = BlobId();
   job->trial = TrialId();
   job->runs_before = 0;
@@ -162,10 +177,11 @@ Result<CheckedExperiment> check_experiment(std::string_view config) {
   return check_experiment(document.root, document.lines);
 }
 
-Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Identity& identity, const CallerNames& names,
-                                              LastBlob& environments) {
+Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Identity& identity,
+                                              const CallerNames& names, LastBlob& environments) {
   if (create.job == nullptr || !create.job->get(JobText::kWorkDir).starts_with('/')) {
-    return fail(ErrorCode::kInvalidArgument, "Invalid working directory", "an experiment is submitted from a folder, by its absolute path");
+    return fail(ErrorCode::kInvalidArgument, "Invalid working directory",
+                "an experiment is submitted from a folder, by its absolute path");
   }
   const ReadConfig read = TRY(read_config(create.config));
   TRY(check(read.form));
@@ -179,7 +195,8 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   TRY(frontend::check_numbers(*prepared.job));
   const std::string_view code = create.context == nullptr ? std::string_view() : *create.context;
   TRY(check_code_size(code.size()));
-  const bool is_fork = create.parent.value() != 0 && code.empty();  // its parent's script is there already
+  const bool is_fork =
+      create.parent.value() != 0 && code.empty();  // its parent's script is there already
   if (!is_fork) {
     const std::string script = trial_script(code);
     prepared.script = PreparedBlob{sha256(script), std::make_shared<const std::string>(script)};
@@ -187,7 +204,9 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   Bytes environment = TRY(with_variables(create.environment, config.environment_variables));
   TRY(check_environment(*environment));
   prepared.environment = environments.prepared(std::move(environment));
-  prepared.labels = ExperimentLabels{config.name, config.description, "", config.labels, config.workspace, config.project, false, config.visibility};
+  prepared.labels =
+      ExperimentLabels{config.name,      config.description, "",    config.labels,
+                       config.workspace, config.project,     false, config.visibility};
 
   auto spec = std::make_shared<ExperimentSpec>();
   spec->user = identity.user;
@@ -209,9 +228,11 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   spec->parent = create.parent;
   spec->source_checkpoint = config.source_checkpoint_uuid;
   spec->retention = config.retention;
-  spec->share = {config.resources.priority.value_or(ExperimentShare().priority), config.resources.weight};
+  spec->share = {config.resources.priority.value_or(ExperimentShare().priority),
+                 config.resources.weight};
   spec->budget = config.budget;
-  if (config.source_trial_id) prepared.source_trial = TrialId(static_cast<std::uint32_t>(*config.source_trial_id));
+  if (config.source_trial_id)
+    prepared.source_trial = TrialId(static_cast<std::uint32_t>(*config.source_trial_id));
   prepared.seed = config.experiment_seed;
   prepared.spec = std::move(spec);
   return prepared;
@@ -220,22 +241,30 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
 namespace {
 
 /// What continuing may change, and nothing else: the search and what lies on disk are as they are.
-constexpr std::array<std::string_view, 9> kOverridable{"max_restarts", "resources",  "preemption_timeout", "entrypoint", "profiling",
-                                                       "debug",        "data",       "checkpoint_policy",  "log_policies"};
+constexpr std::array<std::string_view, 9> kOverridable{
+    "max_restarts", "resources", "preemption_timeout", "entrypoint",  "profiling",
+    "debug",        "data",      "checkpoint_policy",  "log_policies"};
 
-/// The values that `overrides` gives hyperparameters: those of the one trial of a single search may change. Errors: kInvalidArgument: one
-/// that it does not have, or a range, which no trial can have.
-Result<std::string> new_hparams(const Json& overrides, const ExperimentSpec& spec, const HyperSpace& space) {
+/// The values that `overrides` gives hyperparameters: those of the one trial of a single search may
+/// change. Errors: kInvalidArgument: one that it does not have, or a range, which no trial can
+/// have.
+Result<std::string> new_hparams(const Json& overrides, const ExperimentSpec& spec,
+                                const HyperSpace& space) {
   const Json* wanted = overrides.find("hyperparameters");
   if (wanted == nullptr || wanted->object() == nullptr) return std::string();
   if (spec.searcher != "single") {
-    return fail(wrong(fmt::format("hyperparameters: a search by {} draws them itself; fork the experiment instead", spec.searcher)));
+    return fail(wrong(fmt::format(
+        "hyperparameters: a search by {} draws them itself; fork the experiment instead",
+        spec.searcher)));
   }
   Json values{Json::Object{}};
   for (const Hyperparameter& one : space) {
     if (wanted->find(one.path) == nullptr) continue;
     const auto* value = std::get_if<ConstDomain>(&one.domain);
-    if (value == nullptr) return fail(wrong(fmt::format("hyperparameters.{}: give the value that the trial goes on with", fmt::join(one.path, "."))));
+    if (value == nullptr)
+      return fail(
+          wrong(fmt::format("hyperparameters.{}: give the value that the trial goes on with",
+                            fmt::join(one.path, "."))));
     values.at(one.path) = value->val;
   }
   return json_text(values);
@@ -246,20 +275,30 @@ Status check_overrides(const Json& overrides) {
   if (overrides.object() == nullptr) return fail(wrong("the overrides are not a map"));
   for (const Json::Member& member : *overrides.object()) {
     const bool is_length = member.name == "searcher" && member.value.object() != nullptr &&
-                           std::ranges::all_of(*member.value.object(), [](const Json::Member& one) { return one.name == "max_length"; });
-    if (is_length || member.name == "hyperparameters" || std::ranges::find(kOverridable, member.name) != kOverridable.end()) continue;
-    return fail(wrong(fmt::format("{}: continuing an experiment cannot change it; fork the experiment instead, or change one of: "
-                                  "searcher.max_length, hyperparameters of a single search, {}", member.name, fmt::join(kOverridable, ", "))));
+                           std::ranges::all_of(*member.value.object(), [](const Json::Member& one) {
+                             return one.name == "max_length";
+                           });
+    if (is_length || member.name == "hyperparameters" ||
+        std::ranges::find(kOverridable, member.name) != kOverridable.end())
+      continue;
+    return fail(
+        wrong(fmt::format("{}: continuing an experiment cannot change it; fork the experiment "
+                          "instead, or change one of: "
+                          "searcher.max_length, hyperparameters of a single search, {}",
+                          member.name, fmt::join(kOverridable, ", "))));
   }
   return {};
 }
 
 }  // namespace
 
-Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked, const ClusterState& state) {
+Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked,
+                                             const ClusterState& state) {
   const Experiment* experiment = state.experiments().find(asked.experiment);
   if (experiment == nullptr) {
-    return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", asked.experiment.value()), "see muster experiment list");
+    return fail(ErrorCode::kNotFound,
+                fmt::format("there is no experiment {}", asked.experiment.value()),
+                "see muster experiment list");
   }
   TRY(check_config_size(asked.overrides));
   const YamlDocument overrides = TRY(parse_yaml(asked.overrides));
@@ -297,11 +336,15 @@ Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked, co
 }
 
 Status check_import(const ImportedExperiment& experiment) {
-  if (experiment.spec == nullptr || experiment.spec->job == nullptr || experiment.spec->imported_from.empty()) {
-    return fail(ErrorCode::kInvalidArgument, "an imported experiment names where it comes from", "");
+  if (experiment.spec == nullptr || experiment.spec->job == nullptr ||
+      experiment.spec->imported_from.empty()) {
+    return fail(ErrorCode::kInvalidArgument, "an imported experiment names where it comes from",
+                "");
   }
   if (!is_final(experiment.state) || experiment.state >= ExperimentState::kDeleting) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("experiment {} has not ended there", experiment.spec->imported_from), "import it when it has");
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("experiment {} has not ended there", experiment.spec->imported_from),
+                "import it when it has");
   }
   return check_config_size(experiment.spec->config);
 }
@@ -310,19 +353,24 @@ Status check_operations(const OperationsInput& input) {
   constexpr std::size_t kMost = 10'000;
   constexpr std::size_t kRequestMax = 128;
   if (input.operations.size() > kMost) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} operations at once are too many", input.operations.size()),
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} operations at once are too many", input.operations.size()),
                 fmt::format("give {} or fewer upon each event", kMost));
   }
   for (const SearchOperation& one : input.operations) {
-    if (one.request.size() > kRequestMax) return fail(ErrorCode::kInvalidArgument, "requestId: it is too long", "give a uuid");
+    if (one.request.size() > kRequestMax)
+      return fail(ErrorCode::kInvalidArgument, "requestId: it is too long", "give a uuid");
     if (one.verb != SearchVerb::kCreate) {
       if (one.hparams.empty() && one.source.empty()) continue;
-      return fail(ErrorCode::kInvalidArgument, fmt::format("trial {} has its hyperparameters from its creation", one.request), "");
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("trial {} has its hyperparameters from its creation", one.request),
+                  "");
     }
     TRY(check_config_size(one.hparams));
     const auto hparams = parse_json(one.hparams);
     if (!hparams.has_value() || hparams->object() == nullptr) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("hyperparams of trial {}: a JSON object is expected", one.request),
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("hyperparams of trial {}: a JSON object is expected", one.request),
                   hparams.has_value() ? "" : hparams.error().text());
     }
     TRY(check_no_nul(*hparams, "hyperparams"));

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "codec/digest.h"
 #include "controller/testing.h"
+#include "text/digest.h"
 
 namespace muster {
 namespace {
@@ -19,7 +19,8 @@ SubmitJob job_of(std::shared_ptr<JobSpec> spec = spec_of()) {
   submit.script = std::make_shared<const std::string>("#!/bin/sh\n");
   return submit;
 }
-Result<PreparedRequest> prepared_by(Request request, const Identity& identity, const CallerNames& names, const ClusterSettings& settings) {
+Result<PreparedRequest> prepared_by(Request request, const Identity& identity,
+                                    const CallerNames& names, const ClusterSettings& settings) {
   LastBlob environments;
   return prepare(std::move(request), identity, names, settings, environments);
 }
@@ -36,7 +37,7 @@ TEST(Prepare, TheIdentityIsTheTransportsWhateverTheClientClaims) {
   spec->script = spec->environment = BlobId(55);
   spec->text.set(JobText::kUserName, "root");
   const auto prepared = prepared_by(job_of(spec), kAlice, kNames, {});
-  const auto& submit = std::get<PreparedSubmit>(*prepared);
+  const auto& submit = get<PreparedSubmit>(*prepared);
   EXPECT_EQ(submit.spec->user, kAlice.user);
   EXPECT_EQ(submit.spec->group, kAlice.group);
   EXPECT_EQ(submit.spec->get(JobText::kUserName), "alice");
@@ -59,7 +60,7 @@ TEST(Prepare, WhatOnlyTheControllerSetsIsNobodysToSend) {
   first->environment = BlobId(2);
   submit.first_step = first;
   const auto prepared = prepared_by(std::move(submit), kAlice, kNames, {});
-  const auto& job = std::get<PreparedSubmit>(*prepared);
+  const auto& job = get<PreparedSubmit>(*prepared);
   EXPECT_EQ(job.spec->trial, TrialId());
   EXPECT_EQ(job.spec->runs_before, 0U);
   EXPECT_EQ(job.spec->get(JobText::kAdminComment), "");
@@ -77,10 +78,13 @@ TEST(Prepare, NumbersHaveTheirBoundsAtEveryDoor) {
   CreateExperiment experiment;
   experiment.config = "{name: e, entrypoint: t, searcher: {name: single, metric: loss}}";
   experiment.job = job;
-  for (const Request& request : {Request(job_of(job)), Request(with_step), Request(CreateStep{JobId(1), step, nullptr}), Request(experiment)}) {
+  for (const Request& request :
+       {Request(job_of(job)), Request(with_step), Request(CreateStep{JobId(1), step, nullptr}),
+        Request(experiment)}) {
     const auto prepared = prepared_by(request, kAlice, kNames, {});
     ASSERT_FALSE(prepared.has_value()) << request.index();
-    EXPECT_NE(prepared.error().text().find("is too large"), std::string::npos) << prepared.error().text();
+    EXPECT_NE(prepared.error().text().find("is too large"), std::string::npos)
+        << prepared.error().text();
   }
 }
 
@@ -103,7 +107,7 @@ TEST(Prepare, ParsesArrayAndDependency) {
   spec->text.set(JobText::kArray, "0-6:2%2");
   spec->text.set(JobText::kDependency, "afterok:12");
   const auto prepared = prepared_by(job_of(spec), kAlice, kNames, {});
-  const auto& submit = std::get<PreparedSubmit>(*prepared);
+  const auto& submit = get<PreparedSubmit>(*prepared);
   EXPECT_EQ(submit.array->indices.count(), 4U);
   EXPECT_EQ(submit.array->throttle, 2U);
   EXPECT_EQ(submit.dependencies.terms.at(0).job, JobId(12));
@@ -138,12 +142,14 @@ TEST(Prepare, TextsOfStepsAreBoundedAsThoseOfJobs) {
     return step;
   };
   const auto refusal = [&](StepText key, std::string text) {
-    const auto prepared = prepared_by(CreateStep{JobId(1), step_with(key, std::move(text)), nullptr}, kAlice, kNames, {});
+    const auto prepared = prepared_by(
+        CreateStep{JobId(1), step_with(key, std::move(text)), nullptr}, kAlice, kNames, {});
     return prepared.has_value() ? "" : prepared.error().text();
   };
   EXPECT_EQ(refusal(StepText::kName, std::string(1024, 'x')), "");
   EXPECT_NE(refusal(StepText::kName, std::string(1025, 'x')).find("step name"), std::string::npos);
-  EXPECT_NE(refusal(StepText::kCommand, std::string(200'000, 'x')).find("command"), std::string::npos);
+  EXPECT_NE(refusal(StepText::kCommand, std::string(200'000, 'x')).find("command"),
+            std::string::npos);
   EXPECT_NE(refusal(StepText::kName, "a\nb").find("control characters"), std::string::npos);
   EXPECT_EQ(refusal(StepText::kCommand, std::string("sh\0-c\0a\nb", 9)), "");
   EXPECT_EQ(refusal(StepText::kIoAddress, "unix:/tmp/io"), "");
@@ -162,11 +168,13 @@ TEST(Prepare, NamesAreOneLineAndAMailUserIsNoOption) {
     const auto prepared = prepared_by(job_of(spec), kAlice, kNames, {});
     return prepared.has_value() ? "" : prepared.error().text();
   };
-  EXPECT_NE(refusal(JobText::kName, "x\x1b]0;title\a").find("job name: it has control characters"), std::string::npos);
+  EXPECT_NE(refusal(JobText::kName, "x\x1b]0;title\a").find("job name: it has control characters"),
+            std::string::npos);
   EXPECT_NE(refusal(JobText::kComment, "a\nb").find("comment"), std::string::npos);
   EXPECT_EQ(refusal(JobText::kComment, "a\tb"), "");
   EXPECT_EQ(refusal(JobText::kSubmitLine, "sbatch --wrap a\nb"), "");
-  EXPECT_NE(refusal(JobText::kMailUser, "-A/etc/shadow").find("begins with a dash"), std::string::npos);
+  EXPECT_NE(refusal(JobText::kMailUser, "-A/etc/shadow").find("begins with a dash"),
+            std::string::npos);
   EXPECT_EQ(refusal(JobText::kMailUser, "alice@example.org"), "");
 }
 

@@ -26,8 +26,11 @@ void restore_nodes(ClusterState& state, records::Slice& slice) {
 
 records::ClusterEntry cluster_of(const ClusterState& state) {
   const auto& documents = state.catalog().next_ids();
-  return {state.settings(), state.partitions(), state.epoch(), state.next_job(), state.next_blob(), state.time(),
-          state.next_experiment(), state.next_trial(), std::vector(documents.begin(), documents.end()), state.cluster_id(), state.rules()};
+  return {
+      state.settings(),        state.partitions(), state.epoch(),
+      state.next_job(),        state.next_blob(),  state.time(),
+      state.next_experiment(), state.next_trial(), std::vector(documents.begin(), documents.end()),
+      state.cluster_id(),      state.rules()};
 }
 
 Status write_catalog(const ClusterState& state, const std::function<Status(std::string)>& put) {
@@ -35,13 +38,16 @@ Status write_catalog(const ClusterState& state, const std::function<Status(std::
   for (const auto& [trial, checkpoints] : state.checkpoints().by_trial()) {
     for (const CheckpointRef& checkpoint : checkpoints) {
       slice.checkpoints.push_back(checkpoint);
-      if (slice.checkpoints.size() == kJobsPerSlice) TRY(put(records::encode_slice(std::exchange(slice, {}))));
+      if (slice.checkpoints.size() == kJobsPerSlice)
+        TRY(put(records::encode_slice(std::exchange(slice, {}))));
     }
   }
-  for (const auto& [job, collection] : state.checkpoints().collections()) slice.collections.push_back(collection);
+  for (const auto& [job, collection] : state.checkpoints().collections())
+    slice.collections.push_back(collection);
   for (const auto& [key, document] : state.catalog().documents()) {
     slice.documents.push_back(document);
-    if (slice.documents.size() == kJobsPerSlice) TRY(put(records::encode_slice(std::exchange(slice, {}))));
+    if (slice.documents.size() == kJobsPerSlice)
+      TRY(put(records::encode_slice(std::exchange(slice, {}))));
   }
   return put(records::encode_slice(slice));
 }
@@ -55,7 +61,8 @@ Status write_experiments(const ClusterState& state, const std::function<Status(s
   }
   for (const auto& [id, trial] : state.experiments().trials()) {
     slice.trials.push_back(&trial);
-    if (slice.trials.size() == kJobsPerSlice) TRY(put(records::encode_slice(std::exchange(slice, {}))));
+    if (slice.trials.size() == kJobsPerSlice)
+      TRY(put(records::encode_slice(std::exchange(slice, {}))));
   }
   return put(records::encode_slice(slice));
 }
@@ -80,10 +87,12 @@ void report_ended(ClusterState& state, ApplyObserver& observer) {
 void restore_slice(ClusterState& state, records::Slice slice) {
   if (slice.cluster) {
     auto& cluster = *slice.cluster;
-    state.restore_cluster(std::move(cluster.settings), std::move(cluster.partitions), cluster.epoch,
-                          {cluster.next_job, cluster.next_blob, cluster.next_experiment, cluster.next_trial}, cluster.time,
-                          std::move(cluster.cluster_id), cluster.rules);
-    for (std::size_t kind = 0; kind < std::min(cluster.next_documents.size(), kDocumentKinds); ++kind) {
+    state.restore_cluster(
+        std::move(cluster.settings), std::move(cluster.partitions), cluster.epoch,
+        {cluster.next_job, cluster.next_blob, cluster.next_experiment, cluster.next_trial},
+        cluster.time, std::move(cluster.cluster_id), cluster.rules);
+    for (std::size_t kind = 0; kind < std::min(cluster.next_documents.size(), kDocumentKinds);
+         ++kind) {
       state.restore_next_document(static_cast<DocumentKind>(kind), cluster.next_documents[kind]);
     }
   }
@@ -93,7 +102,8 @@ void restore_slice(ClusterState& state, records::Slice slice) {
   }
   for (Experiment& experiment : slice.experiments) state.restore_experiment(std::move(experiment));
   for (Trial& trial : slice.trials) state.restore_trial(std::move(trial));
-  for (CheckpointRef& checkpoint : slice.checkpoints) state.restore_checkpoint(std::move(checkpoint));
+  for (CheckpointRef& checkpoint : slice.checkpoints)
+    state.restore_checkpoint(std::move(checkpoint));
   for (Collection& collection : slice.collections) state.restore_collection(std::move(collection));
   for (DocumentRef& document : slice.documents) state.restore_document(std::move(document));
   for (Job& job : slice.jobs) state.restore_job(std::move(job));
@@ -102,7 +112,8 @@ void restore_slice(ClusterState& state, records::Slice slice) {
   }
 }
 
-Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer, const RecoveryBounds& bounds) {
+Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer,
+                               const RecoveryBounds& bounds) {
   const CheckpointSeal seal = TRY(journal.read_checkpoint(
       [&](records::Slice slice) {
         restore_slice(state, std::move(slice));
@@ -111,8 +122,11 @@ Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, Appl
       std::min(bounds.until, bounds.history)));
   state.restore_seq(seal.seq);
   if (seal.hash_format == kStateHashFormat && seal.state_hash != state.hash()) {
-    return fail(ErrorCode::kCorruption, fmt::format("the checkpoint at batch {} is damaged", seal.seq.value()),
-                fmt::format("it makes a state with hash {:016x} and was written from one with {:016x}", state.hash(), seal.state_hash));
+    return fail(
+        ErrorCode::kCorruption,
+        fmt::format("the checkpoint at batch {} is damaged", seal.seq.value()),
+        fmt::format("it makes a state with hash {:016x} and was written from one with {:016x}",
+                    state.hash(), seal.state_hash));
   }
   if (observer != nullptr && seal.seq > bounds.history) report_ended(state, *observer);
   RecoveryReport report{seal.seq};
@@ -125,30 +139,41 @@ Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, Appl
   return report;
 }
 
-HistoryVerdict judge_history(const HistoryMark& mark, bool is_same_past, Seq last, const RecoveryReport& report, const ClusterState& state) {
+HistoryVerdict judge_history(const HistoryMark& mark, bool is_same_past, Seq last,
+                             const RecoveryReport& report, const ClusterState& state) {
   HistoryVerdict verdict;
   const Seq watermark = mark.until.seq;
   if (mark.highest_job >= state.next_job()) verdict.job_floor = mark.highest_job;
   if (watermark > last || verdict.job_floor.value() != 0) {
-    verdict.warning = fmt::format("history.db is ahead of the journal (batch {} and job {} there, batch {} and job {} here): the journal was lost or an "
-                                  "older copy was put back. Job ids go on after {}; what was submitted or ended since that copy is in sacct alone, and "
-                                  "what ran then runs again unless its node still has it",
-                                  watermark.value(), mark.highest_job.value(), last.value(), state.next_job().value() - 1,
-                                  std::max(mark.highest_job.value(), state.next_job().value() - 1));
+    verdict.warning = fmt::format(
+        "history.db is ahead of the journal (batch {} and job {} there, batch {} and job {} here): "
+        "the journal was lost or an "
+        "older copy was put back. Job ids go on after {}; what was submitted or ended since that "
+        "copy is in sacct alone, and "
+        "what ran then runs again unless its node still has it",
+        watermark.value(), mark.highest_job.value(), last.value(), state.next_job().value() - 1,
+        std::max(mark.highest_job.value(), state.next_job().value() - 1));
   } else if (!is_same_past) {
-    verdict.warning = fmt::format("history.db ends at another batch {} than the journal has: an older copy of either was put back. sacct has what ended in "
-                                  "both, but for what had left the controller's memory before batch {} and is not in this history",
-                                  watermark.value(), report.checkpoint.value());
+    verdict.warning = fmt::format(
+        "history.db ends at another batch {} than the journal has: an older copy of either was put "
+        "back. sacct has what ended in "
+        "both, but for what had left the controller's memory before batch {} and is not in this "
+        "history",
+        watermark.value(), report.checkpoint.value());
   } else if (report.checkpoint > watermark) {
-    verdict.warning = fmt::format("history.db ends at batch {} and the journal begins after {}: it was lost or an older copy was put back; what "
-                                  "ended in between is missing from sacct, but for what is still in memory", watermark.value(), report.checkpoint.value());
+    verdict.warning = fmt::format(
+        "history.db ends at batch {} and the journal begins after {}: it was lost or an older copy "
+        "was put back; what "
+        "ended in between is missing from sacct, but for what is still in memory",
+        watermark.value(), report.checkpoint.value());
   }
   return verdict;
 }
 
 BatchMark mark_of(const ClusterState& state) { return {state.seq(), state.epoch(), state.time()}; }
 
-Result<StartRecovery> recover_beside_history(SqliteJournal& journal, ClusterState& state, const HistoryMark& mark) {
+Result<StartRecovery> recover_beside_history(SqliteJournal& journal, ClusterState& state,
+                                             const HistoryMark& mark) {
   const Seq last = journal.last();
   const auto here = TRY(journal.mark(mark.until.seq));
   const bool is_same_past = !here || mark.until.epoch == Epoch() || *here == mark.until;
@@ -164,7 +189,9 @@ Result<StartRecovery> recover_beside_history(SqliteJournal& journal, ClusterStat
   return start;
 }
 
-CheckpointSeal seal_of(const ClusterState& state) { return {state.seq(), kStateHashFormat, state.hash()}; }
+CheckpointSeal seal_of(const ClusterState& state) {
+  return {state.seq(), kStateHashFormat, state.hash()};
+}
 
 Status write_checkpoint(const ClusterState& state, const std::function<Status(std::string)>& put) {
   records::SliceToWrite slice;
@@ -184,7 +211,8 @@ Status write_checkpoint(const ClusterState& state, const std::function<Status(st
   outcome = {};
   state.jobs().for_each_from(JobId(0), [&](const Job& job) {
     slice.jobs.push_back(&job);
-    if (slice.jobs.size() == kJobsPerSlice) outcome = put(records::encode_slice(std::exchange(slice, {})));
+    if (slice.jobs.size() == kJobsPerSlice)
+      outcome = put(records::encode_slice(std::exchange(slice, {})));
     return outcome.has_value();
   });
   TRY(std::move(outcome));

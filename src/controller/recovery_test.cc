@@ -40,7 +40,8 @@ std::unique_ptr<SqliteJournal> opened() {
 /// A leader's first batch begins a new epoch; here the log's own epoch is the first that is taken.
 Status append(SqliteJournal& journal, const History& history, std::size_t from, std::size_t to) {
   const auto first = history.log.batches().begin();
-  return journal.append({first + static_cast<std::ptrdiff_t>(from), first + static_cast<std::ptrdiff_t>(to)});
+  return journal.append(
+      {first + static_cast<std::ptrdiff_t>(from), first + static_cast<std::ptrdiff_t>(to)});
 }
 
 Status write_checkpoint_at(SqliteJournal& journal, const History& history, std::size_t count) {
@@ -51,14 +52,16 @@ Status write_checkpoint_at(SqliteJournal& journal, const History& history, std::
   return journal.finish_checkpoint(seal_of(state));
 }
 
-void expect_recovers(SqliteJournal& journal, const History& history, std::size_t least, std::size_t most) {
+void expect_recovers(SqliteJournal& journal, const History& history, std::size_t least,
+                     std::size_t most) {
   ClusterState state;
   const auto recovered = recover(journal, state, nullptr);
   ASSERT_TRUE(recovered.has_value()) << recovered.error().text();
   ASSERT_EQ(state.seq(), journal.last());
   ASSERT_GE(state.seq().value(), least);
   ASSERT_LE(state.seq().value(), most);
-  EXPECT_EQ(state.hash(), history.hashes[state.seq().value()]) << "after batch " << state.seq().value();
+  EXPECT_EQ(state.hash(), history.hashes[state.seq().value()])
+      << "after batch " << state.seq().value();
 }
 
 TEST(Recovery, FromBatchesFromACheckpointAndFromBoth) {
@@ -81,14 +84,17 @@ TEST(Recovery, FromBatchesFromACheckpointAndFromBoth) {
 /// What ends while batches are replayed.
 struct Ends final : ApplyObserver {
   explicit Ends(const ClusterState& of) : state(of) {}
-  void attempt_ended(const Job& job, TimePoint) override { seen.emplace_back(state.seq().value() + 1, job.id.value()); }
+  void attempt_ended(const Job& job, TimePoint) override {
+    seen.emplace_back(state.seq().value() + 1, job.id.value());
+  }
   void step_ended(const Job&, const StepState&, TimePoint) override {}
   const ClusterState& state;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> seen;
 };
 
 /// The ends after batch `after`, as a replay of the whole log shows them.
-std::vector<std::pair<std::uint64_t, std::uint32_t>> ends_after(const History& history, std::uint64_t after) {
+std::vector<std::pair<std::uint64_t, std::uint32_t>> ends_after(const History& history,
+                                                                std::uint64_t after) {
   ClusterState state;
   Ends ends(state);
   for (const EventBatchRef& batch : history.log.batches()) state.apply(*batch, &ends);
@@ -100,12 +106,14 @@ TEST(Recovery, ACheckpointThatOvertookHistoryHidesNoEnd) {
   const History history;
   const std::size_t all = history.log.batches().size();
   for (std::size_t watermark = 0; watermark <= all; ++watermark) {
-    SCOPED_TRACE(::testing::Message() << "history has " << watermark << " of " << all << " batches");
+    SCOPED_TRACE(::testing::Message()
+                 << "history has " << watermark << " of " << all << " batches");
     FaultyDisk disk(1);
     auto journal = opened();
     ASSERT_TRUE(journal->take_lead().has_value());
     ASSERT_TRUE(append(*journal, history, 0, all).has_value());
-    for (const std::size_t at : {all / 4, all / 2, all - 1}) ASSERT_TRUE(write_checkpoint_at(*journal, history, at).has_value());
+    for (const std::size_t at : {all / 4, all / 2, all - 1})
+      ASSERT_TRUE(write_checkpoint_at(*journal, history, at).has_value());
     while (!journal->truncate(Seq(watermark), 3).value()) {
     }
     ClusterState state;
@@ -132,7 +140,8 @@ TEST(Recovery, AHistoryThatWasLostIsTold) {
   ClusterState state;
   const auto recovered = recover(*journal, state, nullptr, {.history = Seq(0)});
   ASSERT_TRUE(recovered.has_value()) << recovered.error().text();
-  EXPECT_EQ(recovered->checkpoint, Seq(all / 2)) << "above history's watermark: something is missing from it";
+  EXPECT_EQ(recovered->checkpoint, Seq(all / 2))
+      << "above history's watermark: something is missing from it";
   EXPECT_EQ(state.hash(), history.hashes[all]);
 }
 
@@ -161,7 +170,8 @@ TEST(Recovery, EveryFlippedBitOfABatchIsFound) {
     const auto recovered = recover(*journal, state, nullptr);
     ASSERT_FALSE(recovered.has_value()) << "bit " << bit;
     EXPECT_EQ(recovered.error().code, ErrorCode::kCorruption);
-    EXPECT_NE(recovered.error().text().find("batch 5"), std::string::npos) << recovered.error().text();
+    EXPECT_NE(recovered.error().text().find("batch 5"), std::string::npos)
+        << recovered.error().text();
   }
 }
 
@@ -176,11 +186,13 @@ TEST(Recovery, ADamagedSliceAndAWrongStateAreFound) {
   ClusterState state;
   EXPECT_EQ(recover(*journal, state, nullptr).error().code, ErrorCode::kCorruption);
   ASSERT_NO_FATAL_FAILURE(damage("UPDATE checkpoints SET state_hash = state_hash - 1"));
-  ASSERT_NO_FATAL_FAILURE(damage("UPDATE slices SET record = CAST(record || x'00' AS BLOB) WHERE position = 1"));
+  ASSERT_NO_FATAL_FAILURE(
+      damage("UPDATE slices SET record = CAST(record || x'00' AS BLOB) WHERE position = 1"));
   ClusterState other;
   const auto damaged = recover(*journal, other, nullptr);
   ASSERT_FALSE(damaged.has_value());
-  EXPECT_NE(damaged.error().text().find("slice 1 is damaged"), std::string::npos) << damaged.error().text();
+  EXPECT_NE(damaged.error().text().find("slice 1 is damaged"), std::string::npos)
+      << damaged.error().text();
 }
 
 TEST(Recovery, StopsAtTheBatchThatIsAskedFor) {
@@ -203,7 +215,8 @@ TEST(Recovery, ALostSliceIsDamageAndNotAnEmptyState) {
   ASSERT_TRUE(write_checkpoint_at(*journal, history, 5).has_value());
   sqlite3* raw = nullptr;
   ASSERT_EQ(sqlite3_open("journal.db", &raw), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(raw, "DELETE FROM slices WHERE position = 1", nullptr, nullptr, nullptr), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(raw, "DELETE FROM slices WHERE position = 1", nullptr, nullptr, nullptr),
+            SQLITE_OK);
   sqlite3_close(raw);
   ClusterState state;
   EXPECT_EQ(recover(*journal, state, nullptr).error().code, ErrorCode::kCorruption);
@@ -228,7 +241,9 @@ TEST(Recovery, AnEventOfANewerVersionStopsTheStartByName) {
   sqlite3* raw = nullptr;
   sqlite3_stmt* insert = nullptr;
   ASSERT_EQ(sqlite3_open("journal.db", &raw), SQLITE_OK);
-  ASSERT_EQ(sqlite3_prepare_v2(raw, "INSERT INTO batches (seq, record) VALUES (10, ?)", -1, &insert, nullptr), SQLITE_OK);
+  ASSERT_EQ(sqlite3_prepare_v2(raw, "INSERT INTO batches (seq, record) VALUES (10, ?)", -1, &insert,
+                               nullptr),
+            SQLITE_OK);
   sqlite3_bind_blob(insert, 1, bytes.data(), static_cast<int>(bytes.size()), SQLITE_STATIC);
   ASSERT_EQ(sqlite3_step(insert), SQLITE_DONE);
   sqlite3_finalize(insert);
@@ -237,7 +252,9 @@ TEST(Recovery, AnEventOfANewerVersionStopsTheStartByName) {
   const auto recovered = recover(*journal, state, nullptr);
   ASSERT_FALSE(recovered.has_value());
   EXPECT_EQ(recovered.error().code, ErrorCode::kCorruption);
-  EXPECT_NE(recovered.error().text().find("unknown kind: written by a newer version"), std::string::npos) << recovered.error().text();
+  EXPECT_NE(recovered.error().text().find("unknown kind: written by a newer version"),
+            std::string::npos)
+      << recovered.error().text();
 }
 
 TEST(RecoveryProperty, TheStateIsTheOneThatWasAcknowledged) {
@@ -251,11 +268,13 @@ TEST(RecoveryProperty, TheStateIsTheOneThatWasAcknowledged) {
     ASSERT_TRUE(journal->take_lead().has_value());
     std::size_t acknowledged = 0;
     std::size_t tried = 0;
-    disk.arm(rng.chance(0.5) ? Fault::kPowerLoss : Fault::kAnyError, 1 + rng.below(150), rng.chance(0.5));
+    disk.arm(rng.chance(0.5) ? Fault::kPowerLoss : Fault::kAnyError, 1 + rng.below(150),
+             rng.chance(0.5));
     while (acknowledged < all && tried == acknowledged) {
       tried = std::min(all, acknowledged + 1 + rng.below(5));
       if (append(*journal, history, acknowledged, tried).has_value()) acknowledged = tried;
-      if (rng.chance(0.4)) static_cast<void>(write_checkpoint_at(*journal, history, acknowledged).has_value());
+      if (rng.chance(0.4))
+        static_cast<void>(write_checkpoint_at(*journal, history, acknowledged).has_value());
       if (rng.chance(0.3)) static_cast<void>(journal->truncate(Seq(acknowledged), 5).has_value());
       if (rng.chance(0.2)) static_cast<void>(journal->checkpoint_log().has_value());
     }
@@ -278,7 +297,8 @@ TEST(JudgeHistory, OneThatGoesWithTheJournalChangesNothing) {
   for (const EventBatchRef& batch : log.batches()) state.apply(*batch);
   const JobId last_job(state.next_job().value() - 1);
   for (const Seq watermark : {Seq(0), Seq(3), state.seq()}) {
-    const HistoryVerdict verdict = judge_history({{watermark, {}, {}}, Epoch(1), last_job}, true, state.seq(), RecoveryReport{}, state);
+    const HistoryVerdict verdict = judge_history({{watermark, {}, {}}, Epoch(1), last_job}, true,
+                                                 state.seq(), RecoveryReport{}, state);
     EXPECT_EQ(verdict.job_floor, JobId());
     EXPECT_EQ(verdict.warning, "");
   }
@@ -290,17 +310,24 @@ TEST(JudgeHistory, OneThatIsAheadOfAnOlderJournalSaysWhichIdsWereGiven) {
   testing::add_everything(log);
   for (const EventBatchRef& batch : log.batches()) state.apply(*batch);
   const JobId beyond(state.next_job().value() + 40);
-  const HistoryVerdict verdict = judge_history({{Seq(state.seq().value() + 1), {}, {}}, Epoch(1), beyond}, true, state.seq(), RecoveryReport{}, state);
+  const HistoryVerdict verdict =
+      judge_history({{Seq(state.seq().value() + 1), {}, {}}, Epoch(1), beyond}, true, state.seq(),
+                    RecoveryReport{}, state);
   EXPECT_EQ(verdict.job_floor, beyond);
-  EXPECT_NE(verdict.warning.find(fmt::format("Job ids go on after {}", beyond.value())), std::string::npos) << verdict.warning;
+  EXPECT_NE(verdict.warning.find(fmt::format("Job ids go on after {}", beyond.value())),
+            std::string::npos)
+      << verdict.warning;
   // Nothing new has ended since the copy, and what has happened is lost all the same.
-  const HistoryVerdict same_jobs = judge_history({{Seq(state.seq().value() + 1), {}, {}}, Epoch(1), JobId(1)}, true, state.seq(), RecoveryReport{}, state);
+  const HistoryVerdict same_jobs =
+      judge_history({{Seq(state.seq().value() + 1), {}, {}}, Epoch(1), JobId(1)}, true, state.seq(),
+                    RecoveryReport{}, state);
   EXPECT_EQ(same_jobs.job_floor, JobId());
   EXPECT_NE(same_jobs.warning, "");
 }
 
 TEST(JudgeHistory, OneThatEndsBeforeTheJournalBeginsIsMissed) {
-  const HistoryVerdict verdict = judge_history({{Seq(3), {}, {}}, Epoch(1), JobId()}, true, Seq(20), RecoveryReport{Seq(10)}, ClusterState());
+  const HistoryVerdict verdict = judge_history({{Seq(3), {}, {}}, Epoch(1), JobId()}, true, Seq(20),
+                                               RecoveryReport{Seq(10)}, ClusterState());
   EXPECT_NE(verdict.warning.find("missing from sacct"), std::string::npos) << verdict.warning;
 }
 
@@ -335,10 +362,13 @@ TEST(RecoverBesideHistory, OneOfAnotherPastIsToldAllThatIsKnown) {
   ASSERT_LT(rest.size(), whole.size());
   EXPECT_EQ(started(*journal, here).verdict.warning, "");
   // The same number, but of a batch that another leader wrote, or the same one at another time.
-  for (const BatchMark& other : {BatchMark{here.seq, Epoch(here.epoch.value() + 7), here.time}, BatchMark{here.seq, here.epoch, here.time + Duration::seconds(1)}}) {
+  for (const BatchMark& other :
+       {BatchMark{here.seq, Epoch(here.epoch.value() + 7), here.time},
+        BatchMark{here.seq, here.epoch, here.time + Duration::seconds(1)}}) {
     const StartRecovery start = started(*journal, other);
     EXPECT_EQ(ends_in(start.unprojected), whole);
-    EXPECT_NE(start.verdict.warning.find("another batch"), std::string::npos) << start.verdict.warning;
+    EXPECT_NE(start.verdict.warning.find("another batch"), std::string::npos)
+        << start.verdict.warning;
   }
   // What was written before this was recorded is believed.
   EXPECT_EQ(ends_in(started(*journal, {here.seq, {}, {}}).unprojected), rest);
@@ -384,7 +414,8 @@ TEST(RecoverBesideHistory, WhatACheckpointHasInMemoryIsToldAsWell) {
   EXPECT_EQ(**mark, mark_of(state));
   EXPECT_EQ(ends_in(started(*journal, **mark).unprojected), decltype(in_memory)());
   EXPECT_EQ(ends_in(started(*journal, {Seq(all), Epoch(99), {}}).unprojected), in_memory);
-  EXPECT_EQ(ends_in(started(*journal, {}).unprojected), in_memory) << "a new history beside an old journal";
+  EXPECT_EQ(ends_in(started(*journal, {}).unprojected), in_memory)
+      << "a new history beside an old journal";
 }
 
 }  // namespace

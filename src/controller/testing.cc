@@ -137,7 +137,7 @@ void Rig::connect_all() {
 }
 
 void Rig::hear(std::uint32_t node, FromAgent message) {
-  std::visit(
+  visit(
       [&](auto& said) {
         if constexpr (requires { said.launch_key; }) name_launch(said);
       },
@@ -158,7 +158,7 @@ std::uint64_t Rig::launch_key(const StepId& id) const {
 void Rig::confirm_launches() {
   for (; confirmed_ < sent.size(); ++confirmed_) {
     const auto [node, message] = sent[confirmed_];
-    if (const auto* launch = std::get_if<LaunchStep>(&message))
+    if (const auto* launch = get_if<LaunchStep>(&message))
       hear(node.value(), StepRunning{launch->id});
   }
 }

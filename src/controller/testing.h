@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "codec/digest.h"
 #include "controller/core.h"
 #include "controller/prepare.h"
 #include "state/testing.h"
+#include "text/digest.h"
 
 namespace muster::testing {
 
@@ -82,7 +82,7 @@ class Rig : public JournalPort, public CorePort {
   std::size_t count_sent(std::uint32_t node) const {
     std::size_t count = 0;
     for (const auto& [to, message] : sent)
-      count += to == NodeIndex(node) && std::holds_alternative<Message>(message) ? 1 : 0;
+      count += to == NodeIndex(node) && holds_alternative<Message>(message) ? 1 : 0;
     return count;
   }
 
@@ -90,8 +90,7 @@ class Rig : public JournalPort, public CorePort {
   template <class Message>
   const Message& last_sent() const {
     for (auto message = sent.rbegin(); message != sent.rend(); ++message) {
-      if (std::holds_alternative<Message>(message->second))
-        return std::get<Message>(message->second);
+      if (holds_alternative<Message>(message->second)) return get<Message>(message->second);
     }
     CHECK(false, "no such message was sent");
   }

@@ -1,5 +1,5 @@
-// How threads exchange values: a queue with an eventfd that an event loop can wait for, and a stock of credits for what is large.
-// The only place with a mutex.
+// How threads exchange values: a queue with an eventfd that an event loop can wait for, and a stock
+// of credits for what is large. The only place with a mutex.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -16,7 +16,8 @@
 namespace muster {
 
 /// Any number of threads push; one takes. Values come out in the order in which they went in.
-/// Bound: none of its own. Who produces at will looks at `size()` and stops taking in; who produces few large values takes credits.
+/// Bound: none of its own. Who produces at will looks at `size()` and stops taking in; who produces
+/// few large values takes credits.
 template <class T>
 class Channel {
  public:
@@ -59,8 +60,8 @@ class Channel {
   std::vector<T> values_;  ///< guarded by mutex_
 };
 
-/// How many large values may be on their way to another thread: the sender takes a credit for each and waits while there is none, the
-/// receiver gives it back when it has dealt with the value.
+/// How many large values may be on their way to another thread: the sender takes a credit for each
+/// and waits while there is none, the receiver gives it back when it has dealt with the value.
 class Credits {
  public:
   explicit Credits(std::size_t count) : left_(count) {}

@@ -24,7 +24,8 @@ TEST(Channel, KeepsTheOrderAndWakesItsReader) {
   EXPECT_TRUE(channel.take().empty());
 }
 
-/// Meant for ThreadSanitizer: what is pushed is seen whole, once, in each sender's order, and no wake-up is missed.
+/// Meant for ThreadSanitizer: what is pushed is seen whole, once, in each sender's order, and no
+/// wake-up is missed.
 TEST(Channel, TellsHowManyWait) {
   Channel<int> channel;
   channel.push(1);
@@ -64,7 +65,8 @@ TEST(Channel, ManySendersLoseNothing) {
   std::vector<std::jthread> senders;
   for (std::size_t s = 0; s < kSenders; ++s) {
     senders.emplace_back([&channel, s] {
-      for (int i = 0; i < kEach; ++i) channel.push(std::make_unique<std::pair<std::size_t, int>>(s, i));
+      for (int i = 0; i < kEach; ++i)
+        channel.push(std::make_unique<std::pair<std::size_t, int>>(s, i));
     });
   }
   std::vector<int> next(kSenders, 0);

@@ -83,8 +83,8 @@ class FaultyDisk {
   };
   struct Handle;
   struct File {
-    std::string now;       ///< what readers see
-    std::string durable;   ///< what is left after a loss of power
+    std::string now;      ///< what readers see
+    std::string durable;  ///< what is left after a loss of power
     std::vector<Change> unsynced;
     std::map<Handle*, int> locks;
     std::vector<std::unique_ptr<std::array<char, 32768>>> shm;

@@ -9,7 +9,8 @@
 
 namespace muster {
 
-/// Runs `work`, which uses SOCI. Errors: kUnavailable (disk full, I/O, busy) or kCorruption, with SQLite's words.
+/// Runs `work`, which uses SOCI. Errors: kUnavailable (disk full, I/O, busy) or kCorruption, with
+/// SQLite's words.
 template <class Work>
 Status sql_guard(Work&& work) {
   try {
@@ -17,9 +18,11 @@ Status sql_guard(Work&& work) {
     return {};
   } catch (const soci::soci_error& error) {
     const std::string text = error.what();
-    const bool is_damage = text.find("malformed") != std::string::npos || text.find("not a database") != std::string::npos;
+    const bool is_damage = text.find("malformed") != std::string::npos ||
+                           text.find("not a database") != std::string::npos;
     const bool is_full = text.find("disk is full") != std::string::npos;
-    return fail(is_damage ? ErrorCode::kCorruption : ErrorCode::kUnavailable, is_full ? "the controller's disk is full" : "database refused",
+    return fail(is_damage ? ErrorCode::kCorruption : ErrorCode::kUnavailable,
+                is_full ? "the controller's disk is full" : "database refused",
                 is_full ? text + "; make room where its StateSaveLocation is" : text);
   }
 }

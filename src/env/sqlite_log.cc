@@ -12,7 +12,8 @@ namespace {
 class FileNames {
  public:
   explicit FileNames(const std::string& database)
-      : names_(sqlite3_create_filename(database.c_str(), "", (database + "-wal").c_str(), 0, nullptr)) {}
+      : names_(sqlite3_create_filename(database.c_str(), "", (database + "-wal").c_str(), 0,
+                                       nullptr)) {}
   ~FileNames() { sqlite3_free_filename(names_); }
   FileNames(const FileNames&) = delete;
   FileNames& operator=(const FileNames&) = delete;
@@ -26,7 +27,8 @@ class FileNames {
 class LogFile {
  public:
   explicit LogFile(sqlite3_vfs* vfs)
-      : memory_(static_cast<std::size_t>(vfs->szOsFile)), file_(reinterpret_cast<sqlite3_file*>(memory_.data())) {}
+      : memory_(static_cast<std::size_t>(vfs->szOsFile)),
+        file_(reinterpret_cast<sqlite3_file*>(memory_.data())) {}
   ~LogFile() {
     if (file_->pMethods != nullptr) file_->pMethods->xClose(file_);
   }
@@ -59,7 +61,8 @@ class LogFile {
 
 Status rewrite_log(const std::string& database) {
   const auto refused = [&](int code) {
-    return fail(ErrorCode::kUnavailable, "database refused", database + "-wal: " + sqlite3_errstr(code));
+    return fail(ErrorCode::kUnavailable, "database refused",
+                database + "-wal: " + sqlite3_errstr(code));
   };
   int code = sqlite3_initialize();
   if (code != SQLITE_OK) return refused(code);

@@ -21,7 +21,8 @@ struct Database {
   }
   ~Database() { sqlite3_close(connection); }
   void run(const char* statement) {
-    EXPECT_EQ(sqlite3_exec(connection, statement, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(connection);
+    EXPECT_EQ(sqlite3_exec(connection, statement, nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(connection);
   }
   sqlite3* connection = nullptr;
 };

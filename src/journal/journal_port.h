@@ -1,5 +1,5 @@
-// What the core needs of a journal. The real one writes SQLite on a thread of its own; the simulator's forgets,
-// tears and refuses on purpose.
+// What the core needs of a journal. The real one writes SQLite on a thread of its own; the
+// simulator's forgets, tears and refuses on purpose.
 #pragma once
 
 #include "base/result.h"
@@ -7,8 +7,9 @@
 
 namespace muster {
 
-/// Asynchronous: `append` returns at once. Whoever wires the parts calls Core::on_durable with the highest number that
-/// is on stable storage, or Core::on_journal_failed when an append was refused; nothing after a refused batch is stored.
+/// Asynchronous: `append` returns at once. Whoever wires the parts calls Core::on_durable with the
+/// highest number that is on stable storage, or Core::on_journal_failed when an append was refused;
+/// nothing after a refused batch is stored.
 class JournalPort {
  public:
   virtual ~JournalPort() = default;

@@ -328,36 +328,38 @@ Result<CheckpointSeal> SqliteJournal::read_checkpoint(
 Status SqliteJournal::replay(Seq after, const std::function<Status(const EventBatch&)>& visit) {
   Status outcome;
   Seq last = after;
-  TRY(sql_guard([&] {
-    long long first = static_cast<long long>(after.value());
-    soci::blob record(sql_->session);
-    long long place = 0;
-    long long digest = 0;
-    soci::indicator has_digest = soci::i_null;
-    soci::statement select =
-        (sql_->session.prepare
-             << "SELECT seq, record, digest FROM batches WHERE seq > :seq ORDER BY seq",
-         soci::use(first), soci::into(place), soci::into(record), soci::into(digest, has_digest));
-    select.execute();
-    while (outcome.has_value() && select.fetch()) {
-      const std::string bytes = take_bytes(record);
-      outcome = check_digest(
-          bits_of(place), bytes,
-          has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt, "batch");
-      if (!outcome.has_value()) break;
-      const auto batch = records::decode_batch(bytes);
-      if (!batch.has_value()) {
-        outcome = fail(batch.error());
-      } else if (batch->seq.value() != last.value() + 1) {
-        outcome = fail(ErrorCode::kCorruption, "journal has a gap",
-                       "batch " + std::to_string(batch->seq.value()) + " follows " +
-                           std::to_string(last.value()));
-      } else {
-        last = batch->seq;
-        outcome = visit(*batch);
-      }
-    }
-  }));
+  TRY(
+      sql_guard([&] {
+        long long first = static_cast<long long>(after.value());
+        soci::blob record(sql_->session);
+        long long place = 0;
+        long long digest = 0;
+        soci::indicator has_digest = soci::i_null;
+        soci::statement select =
+            (sql_->session.prepare
+                 << "SELECT seq, record, digest FROM batches WHERE seq > :seq ORDER BY seq",
+             soci::use(first), soci::into(place), soci::into(record),
+             soci::into(digest, has_digest));
+        select.execute();
+        while (outcome.has_value() && select.fetch()) {
+          const std::string bytes = take_bytes(record);
+          outcome = check_digest(
+              bits_of(place), bytes,
+              has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt, "batch");
+          if (!outcome.has_value()) break;
+          const auto batch = records::decode_batch(bytes);
+          if (!batch.has_value()) {
+            outcome = fail(batch.error());
+          } else if (batch->seq.value() != last.value() + 1) {
+            outcome = fail(ErrorCode::kCorruption, "journal has a gap",
+                           "batch " + std::to_string(batch->seq.value()) + " follows " +
+                               std::to_string(last.value()));
+          } else {
+            last = batch->seq;
+            outcome = visit(*batch);
+          }
+        }
+      }));
   return outcome;
 }
 
@@ -486,9 +488,10 @@ Result<bool> SqliteJournal::truncate(Seq history, std::uint32_t rows_max) {
     // Of several checkpoints at one batch the newest counts.
     sql_->session << "DELETE FROM checkpoints WHERE generation NOT IN (SELECT MAX(generation) FROM "
                      "checkpoints GROUP BY seq)";
-    soci::statement batches = (sql_->session.prepare << "DELETE FROM batches WHERE seq IN "
-                               "(SELECT seq FROM batches WHERE seq <= :k ORDER BY seq LIMIT :n)",
-                               soci::use(kept), soci::use(limit));
+    soci::statement batches =
+        (sql_->session.prepare << "DELETE FROM batches WHERE seq IN "
+                                  "(SELECT seq FROM batches WHERE seq <= :k ORDER BY seq LIMIT :n)",
+         soci::use(kept), soci::use(limit));
     batches.execute(true);
     // Slices above the newest manifest may belong to a checkpoint that is being written.
     soci::statement slices =

@@ -34,7 +34,8 @@ EventBatchRef batch_of(Seq seq, const std::string& text) {
   batch->seq = seq;
   NodeChanged change;
   change.comment = text;
-  batch->events.push_back(Event{TimePoint::from_seconds(static_cast<std::int64_t>(seq.value())), change});
+  batch->events.push_back(
+      Event{TimePoint::from_seconds(static_cast<std::int64_t>(seq.value())), change});
   return batch;
 }
 
@@ -94,13 +95,16 @@ TEST(SqliteJournal, KeepsBatchesBlobsAndCheckpointsOverAReopening) {
   auto journal = opened();
   ASSERT_TRUE(journal->take_lead().has_value());
   auto first = std::make_shared<EventBatch>(*batch_of(Seq(1), "one"));
-  first->blobs.push_back(BlobWrite{BlobId(4), "d", 4, std::make_shared<const std::string>("ab\0c", 4)});
+  first->blobs.push_back(
+      BlobWrite{BlobId(4), "d", 4, std::make_shared<const std::string>("ab\0c", 4)});
   ASSERT_TRUE(journal->append({first, batch_of(Seq(2), "two")}).has_value());
   ASSERT_TRUE(write_checkpoint(*journal, Seq(1), {"x", "y"}).has_value());
   journal = nullptr;
   journal = opened();
   EXPECT_EQ(journal->last(), Seq(2));
-  EXPECT_EQ(stored_batches(*journal, Seq(0)), (std::vector{records::encode_batch(*first), records::encode_batch(*batch_of(Seq(2), "two"))}));
+  EXPECT_EQ(stored_batches(*journal, Seq(0)),
+            (std::vector{records::encode_batch(*first),
+                         records::encode_batch(*batch_of(Seq(2), "two"))}));
   EXPECT_EQ(journal->read_blob(BlobId(4)).value(), std::string("ab\0c", 4));
   EXPECT_EQ(journal->read_blob(BlobId(5)).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(stored_checkpoint(*journal), (Checkpoint{Seq(1), {"x", "y"}}));
@@ -125,7 +129,9 @@ TEST(SqliteJournal, ADamagedBlobIsNotHandedOut) {
     auto journal = opened();
     ASSERT_TRUE(journal->take_lead().has_value());
     auto first = std::make_shared<EventBatch>(*batch_of(Seq(1), ""));
-    for (const std::uint64_t id : {1, 2, 3}) first->blobs.push_back(BlobWrite{BlobId(id), "d", 1, std::make_shared<const std::string>("rm -r dir-A")});
+    for (const std::uint64_t id : {1, 2, 3})
+      first->blobs.push_back(
+          BlobWrite{BlobId(id), "d", 1, std::make_shared<const std::string>("rm -r dir-A")});
     ASSERT_TRUE(journal->append({first}).has_value());
     EXPECT_TRUE(journal->damaged_blobs().value().empty());
   }
@@ -144,7 +150,8 @@ TEST(SqliteJournal, TruncatesUpToTheCheckpointInPieces) {
   FaultyDisk disk(1);
   auto journal = opened();
   ASSERT_TRUE(journal->take_lead().has_value());
-  for (std::uint64_t i = 1; i <= 10; ++i) ASSERT_TRUE(journal->append({batch_of(Seq(i), "b")}).has_value());
+  for (std::uint64_t i = 1; i <= 10; ++i)
+    ASSERT_TRUE(journal->append({batch_of(Seq(i), "b")}).has_value());
   ASSERT_TRUE(write_checkpoint(*journal, Seq(6), {"x"}).has_value());
   EXPECT_FALSE(journal->truncate(Seq(9), 4).value());
   EXPECT_FALSE(journal->truncate(Seq(9), 4).value());
@@ -163,7 +170,8 @@ TEST(SqliteJournal, AFencedControllerStoresNothingMore) {
   EXPECT_GT(new_leader->take_lead().value(), Epoch(1));
   EXPECT_EQ(old_leader->append({batch_of(Seq(2), "late")}).error().code, ErrorCode::kConflict);
   EXPECT_TRUE(new_leader->append({batch_of(Seq(2), "theirs")}).has_value());
-  EXPECT_EQ(stored_batches(*new_leader, Seq(1)), std::vector{records::encode_batch(*batch_of(Seq(2), "theirs"))});
+  EXPECT_EQ(stored_batches(*new_leader, Seq(1)),
+            std::vector{records::encode_batch(*batch_of(Seq(2), "theirs"))});
 }
 
 TEST(SqliteJournal, AnUnfinishedCheckpointLeavesThePreviousOne) {
@@ -186,7 +194,8 @@ TEST(SqliteJournal, AnUnfinishedCheckpointLeavesThePreviousOne) {
   EXPECT_EQ(stored_checkpoint(*journal), (Checkpoint{Seq(2), {"z"}}));
 }
 
-/// The kernel shows a log of which the disk has lost a part, and syncs what is appended to it without a word.
+/// The kernel shows a log of which the disk has lost a part, and syncs what is appended to it
+/// without a word.
 TEST(SqliteJournal, WhatASyncDidNotKeepIsWrittenAnewByTheNextRun) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
@@ -229,7 +238,8 @@ TEST(SqliteJournal, RefusesWorkOnAFullDiskAndGoesOnWhenThereIsRoom) {
   disk.heal();
   EXPECT_TRUE(journal->probe().has_value());
   ASSERT_TRUE(journal->append({batch_of(Seq(2), "room")}).has_value());
-  EXPECT_EQ(stored_batches(*journal, Seq(1)), std::vector{records::encode_batch(*batch_of(Seq(2), "room"))});
+  EXPECT_EQ(stored_batches(*journal, Seq(1)),
+            std::vector{records::encode_batch(*batch_of(Seq(2), "room"))});
 }
 
 /// On a real disk: the pretended one has no need to keep files small.
@@ -291,19 +301,25 @@ TEST(SqliteJournal, NamesANewerFormatAndStops) {
 
 TEST(SqliteJournal, AFileOfFormat1IsBroughtToThisOne) {
   FaultyDisk disk(1);
-  const char* old = "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL);"
-                    "CREATE TABLE batches (seq INTEGER PRIMARY KEY, record BLOB NOT NULL);"
-                    "CREATE TABLE blobs (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);"
-                    "CREATE TABLE slices (generation INTEGER, position INTEGER, record BLOB NOT NULL, PRIMARY KEY (generation, position));"
-                    "CREATE TABLE checkpoints (generation INTEGER PRIMARY KEY, seq INTEGER NOT NULL, slices INTEGER NOT NULL);"
-                    "INSERT INTO blobs VALUES (3, 'script');"
-                    "INSERT INTO meta VALUES ('format', 1), ('epoch', 7), ('probe', 0);";
+  const char* old =
+      "CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL);"
+      "CREATE TABLE batches (seq INTEGER PRIMARY KEY, record BLOB NOT NULL);"
+      "CREATE TABLE blobs (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL);"
+      "CREATE TABLE slices (generation INTEGER, position INTEGER, record BLOB NOT NULL, PRIMARY "
+      "KEY (generation, position));"
+      "CREATE TABLE checkpoints (generation INTEGER PRIMARY KEY, seq INTEGER NOT NULL, slices "
+      "INTEGER NOT NULL);"
+      "INSERT INTO blobs VALUES (3, 'script');"
+      "INSERT INTO meta VALUES ('format', 1), ('epoch', 7), ('probe', 0);";
   ASSERT_EQ(execute(old), SQLITE_OK);
   EXPECT_FALSE(SqliteJournal::open({kPath, true}).has_value()) << "a reader changes nothing";
   auto journal = opened();
   EXPECT_EQ(journal->take_lead().value(), Epoch(8));
   EXPECT_FALSE(journal->clock().value().has_value());
-  ASSERT_TRUE(journal->append({batch_of(Seq(1), "b")}, {5, Duration::seconds(9), TimePoint::from_seconds(1)}).has_value());
+  ASSERT_TRUE(
+      journal
+          ->append({batch_of(Seq(1), "b")}, {5, Duration::seconds(9), TimePoint::from_seconds(1)})
+          .has_value());
   ASSERT_TRUE(write_checkpoint(*journal, Seq(1), {"x"}).has_value());
   journal = opened();
   EXPECT_EQ(stored_batches(*journal, Seq(0)).size(), 1U);
@@ -319,7 +335,9 @@ TEST(SqliteJournal, AFileOfFormat1IsBroughtToThisOne) {
 TEST(SqliteJournal, AFileOfFormat2IsBroughtToThisOne) {
   FaultyDisk disk(1);
   opened() = nullptr;
-  const char* old = "ALTER TABLE blobs DROP COLUMN digest; UPDATE meta SET value = 2 WHERE name = 'format'; INSERT INTO blobs VALUES (3, 'script')";
+  const char* old =
+      "ALTER TABLE blobs DROP COLUMN digest; UPDATE meta SET value = 2 WHERE name = 'format'; "
+      "INSERT INTO blobs VALUES (3, 'script')";
   ASSERT_EQ(execute(old), SQLITE_OK);
   EXPECT_EQ(opened()->read_blob(BlobId(3)).value(), "script");
   EXPECT_EQ(opened()->read_blob(BlobId(3)).value(), "script") << "once is enough";
@@ -354,7 +372,8 @@ TEST(SqliteJournal, AReaderSeesOneStateWhateverIsTruncatedMeanwhile) {
   FaultyDisk disk(1);
   auto journal = opened();
   ASSERT_TRUE(journal->take_lead().has_value());
-  for (std::uint64_t i = 1; i <= 10; ++i) ASSERT_TRUE(journal->append({batch_of(Seq(i), "b")}).has_value());
+  for (std::uint64_t i = 1; i <= 10; ++i)
+    ASSERT_TRUE(journal->append({batch_of(Seq(i), "b")}).has_value());
   ASSERT_TRUE(write_checkpoint(*journal, Seq(4), {"old"}).has_value());
   auto reader = SqliteJournal::open({kPath, true});
   ASSERT_TRUE(reader.has_value()) << reader.error().text();
@@ -362,14 +381,16 @@ TEST(SqliteJournal, AReaderSeesOneStateWhateverIsTruncatedMeanwhile) {
   ASSERT_TRUE(write_checkpoint(*journal, Seq(8), {"new"}).has_value());
   while (!journal->truncate(Seq(10), 3).value()) {
   }
-  EXPECT_EQ(stored_batches(**reader, Seq(4)).size(), 6U) << "every batch after the checkpoint that it began with";
+  EXPECT_EQ(stored_batches(**reader, Seq(4)).size(), 6U)
+      << "every batch after the checkpoint that it began with";
 }
 
 TEST(SqliteJournal, AnOlderCheckpointStaysUntilHistoryHasPassedTheNewer) {
   FaultyDisk disk(1);
   auto journal = opened();
   ASSERT_TRUE(journal->take_lead().has_value());
-  for (std::uint64_t i = 1; i <= 10; ++i) ASSERT_TRUE(journal->append({batch_of(Seq(i), "b")}).has_value());
+  for (std::uint64_t i = 1; i <= 10; ++i)
+    ASSERT_TRUE(journal->append({batch_of(Seq(i), "b")}).has_value());
   ASSERT_TRUE(write_checkpoint(*journal, Seq(4), {"old"}).has_value());
   ASSERT_TRUE(write_checkpoint(*journal, Seq(8), {"new"}).has_value());
   while (!journal->truncate(Seq(6), 3).value()) {
@@ -427,7 +448,8 @@ class Story {
  private:
   void maybe_arm() {
     if (!rng_.chance(0.7)) return;
-    constexpr Fault kFaults[] = {Fault::kWriteError, Fault::kFull, Fault::kSyncError, Fault::kAnyError, Fault::kPowerLoss};
+    constexpr Fault kFaults[] = {Fault::kWriteError, Fault::kFull, Fault::kSyncError,
+                                 Fault::kAnyError, Fault::kPowerLoss};
     disk_.arm(kFaults[rng_.below(5)], 1 + rng_.below(rng_.chance(0.5) ? 10 : 60), rng_.chance(0.3));
   }
   /// A refusal is a refusal: never damage, and never without a fault that struck.
@@ -462,7 +484,8 @@ class Story {
         case 3: static_cast<void>(is_done(journal_->probe())); break;
         default: append(); break;
       }
-      if (unsettled_.has_value() && rng_.chance(0.5)) return;  // as the controller does: start again
+      if (unsettled_.has_value() && rng_.chance(0.5))
+        return;  // as the controller does: start again
       if (rng_.chance(0.2)) maybe_arm();
     }
   }
@@ -472,7 +495,8 @@ class Story {
     std::map<std::uint64_t, std::optional<std::string>> blobs;
     const std::size_t known = batches_.size() + 1;
     for (std::uint64_t i = 0, count = 1 + rng_.below(4); i < count; ++i) {
-      auto batch = std::make_shared<EventBatch>(*batch_of(Seq(known + i), random_bytes(rng_, rng_.chance(0.1) ? 30'000 : 300)));
+      auto batch = std::make_shared<EventBatch>(
+          *batch_of(Seq(known + i), random_bytes(rng_, rng_.chance(0.1) ? 30'000 : 300)));
       if (rng_.chance(0.5)) {
         const std::uint64_t id = known * 10 + i;
         const auto bytes = std::make_shared<const std::string>(random_bytes(rng_, 2'000));
@@ -497,7 +521,8 @@ class Story {
     }
     EXPECT_EQ(journal_->last(), Seq(batches_.size()));
   }
-  void take(const std::vector<std::string>& bytes, const std::map<std::uint64_t, std::optional<std::string>>& blobs) {
+  void take(const std::vector<std::string>& bytes,
+            const std::map<std::uint64_t, std::optional<std::string>>& blobs) {
     batches_.insert(batches_.end(), bytes.begin(), bytes.end());
     for (const auto& [id, content] : blobs) {
       if (content) blobs_[id] = *content;
@@ -506,8 +531,11 @@ class Story {
   }
   void checkpoint() {
     if (batches_.empty() || unsettled_) return;
-    Checkpoint made{Seq(checkpoint_.seq.value() + rng_.below(batches_.size() - checkpoint_.seq.value() + 1)), {}};
-    for (std::uint64_t i = 1 + rng_.below(4); i > 0; --i) made.slices.push_back(random_bytes(rng_, 3'000));
+    Checkpoint made{
+        Seq(checkpoint_.seq.value() + rng_.below(batches_.size() - checkpoint_.seq.value() + 1)),
+        {}};
+    for (std::uint64_t i = 1 + rng_.below(4); i > 0; --i)
+      made.slices.push_back(random_bytes(rng_, 3'000));
     if (made.seq.value() == 0) return;
     if (is_done(write_checkpoint(*journal_, made.seq, made.slices))) {
       checkpoint_ = made;
@@ -516,7 +544,8 @@ class Story {
     }
   }
   void truncate() {
-    const auto outcome = journal_->truncate(Seq(rng_.below(batches_.size() + 1)), 1 + static_cast<std::uint32_t>(rng_.below(6)));
+    const auto outcome = journal_->truncate(Seq(rng_.below(batches_.size() + 1)),
+                                            1 + static_cast<std::uint32_t>(rng_.below(6)));
     static_cast<void>(is_done(outcome.has_value() ? Status() : Status(fail(outcome.error()))));
   }
 
@@ -524,21 +553,25 @@ class Story {
   void check() {
     const Checkpoint found = stored_checkpoint(*journal_);
     if (found != checkpoint_) {
-      ASSERT_TRUE(unsettled_checkpoint_ && found == *unsettled_checkpoint_) << "checkpoint " << found.seq.value();
+      ASSERT_TRUE(unsettled_checkpoint_ && found == *unsettled_checkpoint_)
+          << "checkpoint " << found.seq.value();
       checkpoint_ = found;
     }
     unsettled_checkpoint_.reset();
     const Seq last = journal_->last();
     if (last.value() > batches_.size()) {
-      ASSERT_TRUE(unsettled_.has_value()) << last.value() << " batches, " << batches_.size() << " acknowledged";
+      ASSERT_TRUE(unsettled_.has_value())
+          << last.value() << " batches, " << batches_.size() << " acknowledged";
       ++settled_late_;
       take(unsettled_->first, unsettled_->second);
     }
     unsettled_.reset();
     ASSERT_EQ(last.value(), batches_.size());
     const auto first = batches_.begin() + static_cast<std::ptrdiff_t>(checkpoint_.seq.value());
-    ASSERT_TRUE(stored_batches(*journal_, checkpoint_.seq) == std::vector<std::string>(first, batches_.end()));
-    for (const auto& [id, bytes] : blobs_) ASSERT_EQ(journal_->read_blob(BlobId(id)).value_or("gone"), bytes) << id;
+    ASSERT_TRUE(stored_batches(*journal_, checkpoint_.seq) ==
+                std::vector<std::string>(first, batches_.end()));
+    for (const auto& [id, bytes] : blobs_)
+      ASSERT_EQ(journal_->read_blob(BlobId(id)).value_or("gone"), bytes) << id;
   }
 
   Rng rng_;
@@ -548,7 +581,9 @@ class Story {
   std::vector<std::string> batches_;  ///< acknowledged
   std::map<std::uint64_t, std::string> blobs_;
   Checkpoint checkpoint_;
-  std::optional<std::pair<std::vector<std::string>, std::map<std::uint64_t, std::optional<std::string>>>> unsettled_;
+  std::optional<
+      std::pair<std::vector<std::string>, std::map<std::uint64_t, std::optional<std::string>>>>
+      unsettled_;
   std::optional<Checkpoint> unsettled_checkpoint_;
   std::uint64_t acknowledged_ = 0;
   std::uint64_t refused_ = 0;

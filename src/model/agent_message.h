@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/time.h"
+#include "base/variant.h"
 #include "model/allocation.h"
 #include "model/array.h"
 #include "model/experiment.h"
@@ -168,17 +168,12 @@ struct OutputReceived {
   bool is_end = false;  ///< the fragment was the stream's last
 };
 
-/// Compiled once, as EventBody.
-struct ToAgent : std::variant<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep,
-                              ForgetJob, ChangeEnd, StopStep, OutputReceived, FindSteps, EndStep> {
-  using Kinds = variant;
-  using variant::variant;
-  ToAgent();
-  ToAgent(const ToAgent&);
-  ToAgent(ToAgent&&) noexcept;
-  ToAgent& operator=(const ToAgent&);
-  ToAgent& operator=(ToAgent&&) noexcept;
-  ~ToAgent();
+struct ToAgentKinds : TypeList<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep,
+                               ForgetJob, ChangeEnd, StopStep, OutputReceived, FindSteps, EndStep> {
+};
+/// What the controller sends to a node.
+struct ToAgent : Variant<ToAgentKinds> {
+  using Variant::Variant;
 };
 
 // ---- agent → controller ----
@@ -264,17 +259,11 @@ struct OutputSent {
   LogFragment fragment;
 };
 
-/// Compiled once, as EventBody.
-struct FromAgent
-    : std::variant<RegisterNode, Heartbeat, StepRunning, StepDone, JobClean, OutputSent> {
-  using Kinds = variant;
-  using variant::variant;
-  FromAgent();
-  FromAgent(const FromAgent&);
-  FromAgent(FromAgent&&) noexcept;
-  FromAgent& operator=(const FromAgent&);
-  FromAgent& operator=(FromAgent&&) noexcept;
-  ~FromAgent();
+struct FromAgentKinds
+    : TypeList<RegisterNode, Heartbeat, StepRunning, StepDone, JobClean, OutputSent> {};
+/// What a node sends to the controller.
+struct FromAgent : Variant<FromAgentKinds> {
+  using Variant::Variant;
 };
 
 }  // namespace muster

@@ -11,8 +11,9 @@
 
 namespace muster {
 
-/// Devices of one generic resource on one node. `devices` holds indices into the node's devices of that name,
-/// counted over all its types in configuration order; a countable resource without devices has indices too.
+/// Devices of one generic resource on one node. `devices` holds indices into the node's devices of
+/// that name, counted over all its types in configuration order; a countable resource without
+/// devices has indices too.
 struct GresGrant {
   std::string name;
   std::string type;
@@ -30,7 +31,8 @@ struct NodeGrant {
   friend bool operator==(const NodeGrant&, const NodeGrant&) = default;
 };
 
-/// A job's resources, in the order of its node list (which is the order of NODEID). Immutable and shared.
+/// A job's resources, in the order of its node list (which is the order of NODEID). Immutable and
+/// shared.
 struct Allocation {
   std::vector<NodeGrant> nodes;
   std::uint32_t cpu_count() const {

@@ -1,5 +1,6 @@
-// Which batch of events it is, beyond its number: after an older state was put back a cluster goes on otherwise and gives numbers of
-// batches again, and each of these differs from the one that had its number.
+// Which batch of events it is, beyond its number: after an older state was put back a cluster goes
+// on otherwise and gives numbers of batches again, and each of these differs from the one that had
+// its number.
 #pragma once
 
 #include "model/event.h"

@@ -1,6 +1,6 @@
-// What people keep beside experiments: models and their versions, workspaces and projects, templates, notes of runs, and
-// which trials work with which checkpoints. The controller stores and numbers them; what their bodies hold is the business of
-// those who write and read them.
+// What people keep beside experiments: models and their versions, workspaces and projects,
+// templates, notes of runs, and which trials work with which checkpoints. The controller stores and
+// numbers them; what their bodies hold is the business of those who write and read them.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,11 @@ enum class DocumentKind : std::uint8_t {
   kModel = 0,
   kModelVersion = 1,  ///< parent: its model; number: its version, from 1
   kWorkspace = 2,
-  kProject = 3,       ///< parent: its workspace
-  kTemplate = 4,      ///< of experiments' configurations
-  kRunMetadata = 5,   ///< id: its trial's
-  kCheckpointUse = 6,  ///< parent: the trial that works with a checkpoint which it need not have trained; name: catalog_names.h
+  kProject = 3,        ///< parent: its workspace
+  kTemplate = 4,       ///< of experiments' configurations
+  kRunMetadata = 5,    ///< id: its trial's
+  kCheckpointUse = 6,  ///< parent: the trial that works with a checkpoint which it need not have
+                       ///< trained; name: catalog_names.h
 };
 
 /// Immutable: a change is another value under the same kind and id.
@@ -31,13 +32,14 @@ struct Document {
   std::uint32_t parent = 0;  ///< 0: none
   std::uint32_t number = 0;  ///< within its parent
   std::string name;
-  UserId user;               ///< who made it
+  UserId user;  ///< who made it
   std::string user_name;
   TimePoint create_time;
   TimePoint change_time;
   bool is_archived = false;
-  std::string body;          ///< a JSON object
-  std::vector<std::string> checkpoints = {};  ///< uuids that it names: they are kept while it is there
+  std::string body;  ///< a JSON object
+  std::vector<std::string> checkpoints =
+      {};  ///< uuids that it names: they are kept while it is there
   friend bool operator==(const Document&, const Document&) = default;
 };
 using DocumentRef = std::shared_ptr<const Document>;

@@ -1,4 +1,5 @@
-// A trial's checkpoints, as far as the controller knows them: their files are the storage's. Source: Determined 0.38.
+// A trial's checkpoints, as far as the controller knows them: their files are the storage's.
+// Source: Determined 0.38.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ namespace muster {
 
 /// Numbers are part of journal and wire.
 enum class CheckpointState : std::uint8_t {
-  kActive = 0,            ///< announced: its files may be half written
-  kCompleted = 1,         ///< whole
+  kActive = 0,     ///< announced: its files may be half written
+  kCompleted = 1,  ///< whole
   kError = 2,
   kDeleted = 3,
   kPartiallyDeleted = 4,  ///< some of its files were taken away
@@ -22,7 +23,7 @@ enum class CheckpointState : std::uint8_t {
 
 /// Immutable: a change is another value under the same uuid.
 struct Checkpoint {
-  std::string uuid;      ///< the client's choice
+  std::string uuid;  ///< the client's choice
   TrialId trial;
   std::uint32_t run = 1;  ///< that wrote it, from 1
   std::uint64_t steps_completed = 0;
@@ -43,7 +44,8 @@ struct CheckpointRetention {
   friend bool operator==(const CheckpointRetention&, const CheckpointRetention&) = default;
 };
 
-/// Checkpoints that a job of their owner's deletes the files of. While it is there nothing may name them anew.
+/// Checkpoints that a job of their owner's deletes the files of. While it is there nothing may name
+/// them anew.
 struct Collection {
   JobId job;
   ExperimentId experiment;

@@ -19,7 +19,7 @@ struct ClusterSettings {
   Duration kill_wait = Duration::seconds(30);
   Duration min_job_age = Duration::seconds(300);
   Duration slurmd_timeout = Duration::seconds(300);
-  Duration over_time_limit;                     ///< infinite: never kill
+  Duration over_time_limit;                       ///< infinite: never kill
   Duration requeue_delay = Duration::seconds(0);  ///< before a requeued job may start again
   std::uint32_t max_job_count = 1'000'000;
   std::uint32_t max_array_size = 1001;
@@ -27,7 +27,7 @@ struct ClusterSettings {
   std::uint32_t max_tasks_per_node = 512;
   std::uint32_t max_batch_requeue = 5;
   std::uint32_t first_job_id = 1;
-  std::uint64_t max_script_size = 4U << 20;     ///< bytes
+  std::uint64_t max_script_size = 4U << 20;  ///< bytes
   std::uint64_t default_memory_per_cpu_mib = 0;
   std::uint64_t default_memory_per_node_mib = 0;
   std::uint64_t default_memory_per_gpu_mib = 0;
@@ -36,17 +36,19 @@ struct ClusterSettings {
   bool is_job_requeue = true;
   bool is_job_file_append = false;
   bool is_enforce_part_limits = false;
-  bool is_memory_consumable = true;             ///< SelectTypeParameters with _Memory
-  bool is_core_consumable = true;               ///< CR_Core*: all threads of a core together
+  bool is_memory_consumable = true;  ///< SelectTypeParameters with _Memory
+  bool is_core_consumable = true;    ///< CR_Core*: all threads of a core together
   std::uint8_t return_to_service = 0;
   std::uint8_t kill_on_bad_exit = 0;
   std::vector<std::uint32_t> requeue_exit;
   std::vector<std::uint32_t> requeue_exit_hold;
   std::vector<std::string> gres_types;
   std::string mail_program;
-  std::int32_t log_retention_days = -1;         ///< of trials, after their experiment's end; -1: for ever
-  Duration resize_interval = Duration::minutes(10);  ///< that an elastic trial runs at least before it is resized
-  Duration launch_timeout = Duration::seconds(60);   ///< from a step's creation until its nodes run it, or it is given up
+  std::int32_t log_retention_days = -1;  ///< of trials, after their experiment's end; -1: for ever
+  Duration resize_interval =
+      Duration::minutes(10);  ///< that an elastic trial runs at least before it is resized
+  Duration launch_timeout =
+      Duration::seconds(60);  ///< from a step's creation until its nodes run it, or it is given up
   /// Every key as it is in force, for `scontrol show config`, in Slurm's order.
   std::vector<std::pair<std::string, std::string>> shown;
   friend bool operator==(const ClusterSettings&, const ClusterSettings&) = default;

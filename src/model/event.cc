@@ -1,20 +1,20 @@
 #include "model/event.h"
 
+#include "base/variant_members.h"
+
 namespace muster {
 
-EventBody::EventBody() = default;
-EventBody::EventBody(const EventBody&) = default;
-EventBody::EventBody(EventBody&&) noexcept = default;
-EventBody& EventBody::operator=(const EventBody&) = default;
-EventBody& EventBody::operator=(EventBody&&) noexcept = default;
-EventBody::~EventBody() = default;
+template class Variant<EventKinds>;
 
 /// Trials that go on come first: without them the search might find itself over.
 std::deque<SearchInput> continued_inputs(const ExperimentContinued& event) {
   std::deque<SearchInput> inputs;
-  if (event.search_state == nullptr || event.search_state->empty()) inputs.emplace_back(SearchBegun{});
-  for (const TrialAgain& again : event.trials) inputs.emplace_back(AgainInput{again.trial, again.was});
-  for (const TrialIndex trial : event.closed) inputs.emplace_back(ExitInput{trial, TrialExit::kCompleted, std::nullopt});
+  if (event.search_state == nullptr || event.search_state->empty())
+    inputs.emplace_back(SearchBegun{});
+  for (const TrialAgain& again : event.trials)
+    inputs.emplace_back(AgainInput{again.trial, again.was});
+  for (const TrialIndex trial : event.closed)
+    inputs.emplace_back(ExitInput{trial, TrialExit::kCompleted, std::nullopt});
   return inputs;
 }
 

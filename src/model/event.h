@@ -1,15 +1,16 @@
-// Events: the facts that the cluster's state is a function of. Each says what was decided, never what was asked:
-// ids are allotted, CPUs and devices chosen, limits effective. Applying one takes no decision.
+// Events: the facts that the cluster's state is a function of. Each says what was decided, never
+// what was asked: ids are allotted, CPUs and devices chosen, limits effective. Applying one takes
+// no decision.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/time.h"
+#include "base/variant.h"
 #include "model/allocation.h"
 #include "model/array.h"
 #include "model/catalog.h"
@@ -36,12 +37,13 @@ inline constexpr std::uint32_t kEventRules = 3;
 /// A controller took the lead. Everything after it in the journal was decided under this epoch.
 struct EpochStarted {
   Epoch epoch;
-  std::string cluster_id = {};  ///< what tells this cluster's state from every other's, from its first start on; empty: as it is
+  std::string cluster_id = {};  ///< what tells this cluster's state from every other's, from its
+                                ///< first start on; empty: as it is
   std::uint32_t rules = 0;      ///< by which the events after it are applied
 };
 
-/// The wall clock jumped, and that is believed: the cluster's time goes on `by` later, and the times of everything that has
-/// not ended move along, so that no limit grows shorter or longer.
+/// The wall clock jumped, and that is believed: the cluster's time goes on `by` later, and the
+/// times of everything that has not ended move along, so that no limit grows shorter or longer.
 struct ClockStepped {
   Duration by;  ///< negative: back
 };
@@ -97,7 +99,7 @@ struct JobSubmitted {
   Duration time_limit;                     ///< effective
   std::optional<ArraySpec> array;
   DependencySet dependencies;
-  StepSpecRef first_step;                  ///< of `srun` alone: created when the job starts
+  StepSpecRef first_step;  ///< of `srun` alone: created when the job starts
   PendingReason reason = PendingReason::kNone;
 };
 
@@ -112,23 +114,26 @@ struct JobStarted {
   JobId job;
   PartitionIndex partition;
   AllocationRef allocation;
-  Duration time_limit;  ///< effective, of this run
+  Duration time_limit;        ///< effective, of this run
   std::uint64_t run_key = 0;  ///< as in JobRun
 };
 
-/// The run's outcome is decided. Unless `is_clean`, its nodes are still held until each reports that nothing runs.
+/// The run's outcome is decided. Unless `is_clean`, its nodes are still held until each reports
+/// that nothing runs.
 struct JobEnding {
   JobId job;
   JobState state = JobState::kCompleted;
   PendingReason reason = PendingReason::kNone;
   ExitStatus exit;
-  UserId by;                  ///< who cancelled; meaningful for CANCELLED alone
-  std::string detail;         ///< what ended it, in words; may be empty
-  bool is_clean = false;      ///< every node has released it already, or it never ran
-  bool requeue_after = false; ///< goes back to the queue once it is clean
+  UserId by;                     ///< who cancelled; meaningful for CANCELLED alone
+  std::string detail;            ///< what ended it, in words; may be empty
+  bool is_clean = false;         ///< every node has released it already, or it never ran
+  bool requeue_after = false;    ///< goes back to the queue once it is clean
   std::uint16_t hold_after = 0;  ///< hold bits that it gets when it goes back
-  bool is_restart = false;    ///< of a trial: it goes back because of a failure of its own, which counts
-  bool is_early = false;      ///< of a trial: its script ended in good order before it reported at its target
+  bool is_restart =
+      false;  ///< of a trial: it goes back because of a failure of its own, which counts
+  bool is_early =
+      false;  ///< of a trial: its script ended in good order before it reported at its target
 };
 
 /// One node is done with the job: nothing of it runs there. The last one ends COMPLETING.
@@ -148,17 +153,17 @@ struct JobRequeued {
 /// What `scontrol update`, hold, release and the passing of time change. Absent: as it was.
 struct JobChanged {
   JobId job;
-  JobSpecRef spec;                            ///< null: as it was
+  JobSpecRef spec;  ///< null: as it was
   std::optional<std::int64_t> priority;
   std::optional<Duration> time_limit;
   std::optional<TimePoint> eligible_time;
-  std::optional<std::uint16_t> flags;         ///< replaces the hold bits
+  std::optional<std::uint16_t> flags;  ///< replaces the hold bits
   std::optional<DependencySet> dependencies;
   std::optional<std::uint32_t> array_throttle;
   std::optional<std::vector<PartitionIndex>> partitions;
   std::optional<PendingReason> reason;
-  std::optional<ArraySpec> array;             ///< remaining elements, when some are cancelled unsplit
-  bool is_warned = false;                     ///< --signal has been sent in this run
+  std::optional<ArraySpec> array;  ///< remaining elements, when some are cancelled unsplit
+  bool is_warned = false;          ///< --signal has been sent in this run
 };
 
 struct JobSuspended {
@@ -180,7 +185,8 @@ struct StepCreated {
   std::uint64_t launch_key = 0;  ///< as in StepState
 };
 
-/// Nodes have said that they run their parts of a step: what they know of it may be lost, and they must not start it again.
+/// Nodes have said that they run their parts of a step: what they know of it may be lost, and they
+/// must not start it again.
 struct StepBegun {
   StepId step;
   Bitmap parts;  ///< positions in the step's layout
@@ -230,7 +236,7 @@ struct ExperimentChanged {
   std::string detail;                           ///< why, in words; empty: as it was
   std::optional<CheckpointRetention> retention;
   std::optional<ExperimentShare> share;
-  bool is_collected = false;                    ///< what its retention does not keep has been dealt with
+  bool is_collected = false;  ///< what its retention does not keep has been dealt with
 };
 
 /// The last trial is over, and none will be made.
@@ -257,7 +263,8 @@ struct TrialPlan {
   bool awaits_source = false;  ///< that is not known before the present run of `clone_of` is over
   friend bool operator==(const TrialPlan&, const TrialPlan&) = default;
 };
-/// The units of training at which a search wants to hear of a trial next; nothing: not before its end.
+/// The units of training at which a search wants to hear of a trial next; nothing: not before its
+/// end.
 struct TrialAwait {
   TrialIndex trial;
   std::optional<double> units;
@@ -277,7 +284,8 @@ struct SearchDecided {
   std::optional<SearchOutcome> outcome;  ///< set: the search is over
 };
 
-/// A validation of a trial. `is_input`: its search awaits it. `is_at_target`: the trial waits from now on.
+/// A validation of a trial. `is_input`: its search awaits it. `is_at_target`: the trial waits from
+/// now on.
 struct TrialReported {
   TrialId trial;
   TrialReport report;
@@ -334,10 +342,11 @@ struct ExperimentContinued {
   ExperimentId experiment;
   ExperimentSpecRef spec;
   std::vector<TrialAgain> trials;
-  std::vector<TrialIndex> closed;        ///< have ended and stay so; its search may not know
-  std::uint64_t covered = 0;             ///< as it was, for those who forgot it at its end
+  std::vector<TrialIndex> closed;  ///< have ended and stay so; its search may not know
+  std::uint64_t covered = 0;       ///< as it was, for those who forgot it at its end
   std::shared_ptr<const std::string> search_state;  ///< so too; null or empty: it had not begun
-  std::string hparams;                   ///< a JSON object: the new hyperparameters of the trials; empty: as they were
+  std::string
+      hparams;  ///< a JSON object: the new hyperparameters of the trials; empty: as they were
 };
 
 /// What the search of such an experiment has to be told first.
@@ -383,10 +392,11 @@ struct LogMatched {
   TrialId trial;
   LogMatch match;
 };
-/// How long logs are kept after an experiment's end: of one trial, or of all that the experiment has and will have.
+/// How long logs are kept after an experiment's end: of one trial, or of all that the experiment
+/// has and will have.
 struct LogRetentionSet {
   ExperimentId experiment;
-  TrialId trial;          ///< 0: all
+  TrialId trial;           ///< 0: all
   std::int32_t days = -1;  ///< -1: for ever
 };
 
@@ -397,27 +407,19 @@ struct RequestAnswered {
   std::vector<Reply> replies;
 };
 
-/// A type of its own, whose copies are compiled once (event.cc): each file that adds events would
-/// compile them again.
-struct EventBody
-    : std::variant<EpochStarted, ConfigApplied, NodeRegistered, NodeChanged, PartitionChanged,
-                   JobSubmitted, ArraySplit, JobStarted, JobEnding, NodeReleased, JobRequeued,
-                   JobChanged, JobSuspended, JobResumed, JobsEvicted, StepCreated, StepEnded,
-                   RequestAnswered, StopRequested, ExperimentCreated, ExperimentChanged,
-                   SearchDecided, TrialReported, TrialFlagged, TrialEnded, RunNoted,
-                   CheckpointNoted, DocumentStored, DocumentDeleted, TrialSourced,
-                   ExperimentContinued, ExperimentDeleted, CollectionBegun, CollectionEnded,
-                   LogMatched, LogRetentionSet, SearchOperated, TrialResized, ExperimentImported,
-                   TrialImported, ClockStepped, JobIdsReserved, StepsForgotten, ExperimentEnded,
-                   SearchAsked, StepBegun, StepCancelled> {
-  using Kinds = variant;
-  using variant::variant;
-  EventBody();
-  EventBody(const EventBody&);
-  EventBody(EventBody&&) noexcept;
-  EventBody& operator=(const EventBody&);
-  EventBody& operator=(EventBody&&) noexcept;
-  ~EventBody();
+struct EventKinds
+    : TypeList<EpochStarted, ConfigApplied, NodeRegistered, NodeChanged, PartitionChanged,
+               JobSubmitted, ArraySplit, JobStarted, JobEnding, NodeReleased, JobRequeued,
+               JobChanged, JobSuspended, JobResumed, JobsEvicted, StepCreated, StepEnded,
+               RequestAnswered, StopRequested, ExperimentCreated, ExperimentChanged, SearchDecided,
+               TrialReported, TrialFlagged, TrialEnded, RunNoted, CheckpointNoted, DocumentStored,
+               DocumentDeleted, TrialSourced, ExperimentContinued, ExperimentDeleted,
+               CollectionBegun, CollectionEnded, LogMatched, LogRetentionSet, SearchOperated,
+               TrialResized, ExperimentImported, TrialImported, ClockStepped, JobIdsReserved,
+               StepsForgotten, ExperimentEnded, SearchAsked, StepBegun, StepCancelled> {};
+/// What became a fact.
+struct EventBody : Variant<EventKinds> {
+  using Variant::Variant;
 };
 
 /// One fact and when it became one. Time never goes back from one event to the next.

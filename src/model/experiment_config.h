@@ -1,5 +1,5 @@
-// An experiment as its file describes it: what to train, how often, how far, with what, and what to keep. Field names and
-// defaults are Determined 0.38's.
+// An experiment as its file describes it: what to train, how often, how far, with what, and what to
+// keep. Field names and defaults are Determined 0.38's.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct EntryPoint {
 };
 
 struct TrialResources {
-  std::uint32_t slots_per_trial = 1;  ///< 0: no slot, only what the partition gives a task; of elastic trials the most
+  std::uint32_t slots_per_trial =
+      1;  ///< 0: no slot, only what the partition gives a task; of elastic trials the most
   std::uint32_t min_slots_per_trial = 0;  ///< of elastic trials the least; 0: slots are fixed
   std::optional<std::uint32_t> max_slots;
   double weight = 1;
@@ -54,7 +55,8 @@ struct S3Storage {
   friend bool operator==(const S3Storage&, const S3Storage&) = default;
 };
 /// Nothing: the cluster's own place.
-using CheckpointStorage = std::variant<std::monostate, SharedFolderStorage, LocalFolderStorage, S3Storage>;
+using CheckpointStorage =
+    std::variant<std::monostate, SharedFolderStorage, LocalFolderStorage, S3Storage>;
 
 struct Profiling {
   bool is_enabled = false;
@@ -75,11 +77,13 @@ struct ExperimentConfig {
   EntryPoint entrypoint;
   HyperSpace hyperparameters;
   SearchConfig search;
-  std::uint64_t trial_length = 0;                ///< units of training of a trial without rungs; 0: the script decides
+  std::uint64_t trial_length =
+      0;  ///< units of training of a trial without rungs; 0: the script decides
   std::optional<std::uint64_t> source_trial_id;  ///< warm start
   std::string source_checkpoint_uuid;
   TrialResources resources;
-  std::vector<std::string> environment_variables;  ///< NAME=VALUE, or NAME for the submitter's value
+  std::vector<std::string>
+      environment_variables;  ///< NAME=VALUE, or NAME for the submitter's value
   CheckpointStorage checkpoint_storage;
   CheckpointRetention retention;
   CheckpointPolicy checkpoint_policy = CheckpointPolicy::kBest;

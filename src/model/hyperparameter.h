@@ -1,5 +1,6 @@
-// What a search may vary: the hyperparameters of an experiment, each with the values that it may take.
-// Source: Determined 0.38, "Hyperparameters" (types const, int, double, log, categorical, nested dictionaries).
+// What a search may vary: the hyperparameters of an experiment, each with the values that it may
+// take. Source: Determined 0.38, "Hyperparameters" (types const, int, double, log, categorical,
+// nested dictionaries).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ struct ConstDomain {
   Json val;
   friend bool operator==(const ConstDomain&, const ConstDomain&) = default;
 };
-/// Whole numbers from minval to maxval, both included. `count` in each domain: points on a grid, both ends included.
+/// Whole numbers from minval to maxval, both included. `count` in each domain: points on a grid,
+/// both ends included.
 struct IntDomain {
   std::int64_t minval = 0;
   std::int64_t maxval = 0;
@@ -45,7 +47,8 @@ struct CategoricalDomain {
   friend bool operator==(const CategoricalDomain&, const CategoricalDomain&) = default;
 };
 
-using HyperDomain = std::variant<ConstDomain, IntDomain, DoubleDomain, LogDomain, CategoricalDomain>;
+using HyperDomain =
+    std::variant<ConstDomain, IntDomain, DoubleDomain, LogDomain, CategoricalDomain>;
 
 struct Hyperparameter {
   std::vector<std::string> path;  ///< names from the outermost dictionary inwards

@@ -12,7 +12,8 @@ namespace muster {
 /// A job (for an array: the record of its elements not yet split off, and each element once split).
 /// 0 is no job.
 using JobId = Id<struct JobTag, std::uint32_t>;
-/// A node's place in the configuration's order, dense from 0. Stable while the cluster's state lives.
+/// A node's place in the configuration's order, dense from 0. Stable while the cluster's state
+/// lives.
 using NodeIndex = Id<struct NodeTag, std::uint32_t>;
 /// A partition's place in the configuration's order, dense from 0.
 using PartitionIndex = Id<struct PartitionTag, std::uint32_t>;
@@ -38,8 +39,8 @@ inline constexpr std::uint32_t kBatchStep = 0xfffffffbU;
 inline constexpr std::uint32_t kExternStep = 0xfffffffcU;
 inline constexpr std::uint32_t kInteractiveStep = 0xfffffffaU;
 
-/// One run of one step: `attempt` is the job's restart count, so that a message about an earlier run can
-/// never be taken for one about this.
+/// One run of one step: `attempt` is the job's restart count, so that a message about an earlier
+/// run can never be taken for one about this.
 struct StepId {
   JobId job;
   std::uint32_t attempt = 0;
@@ -47,7 +48,8 @@ struct StepId {
   friend constexpr auto operator<=>(const StepId&, const StepId&) = default;
 };
 
-/// A client's own number for a batch of requests, so that a repeat gets the first answer. Zero is none.
+/// A client's own number for a batch of requests, so that a repeat gets the first answer. Zero is
+/// none.
 struct RequestId {
   std::uint64_t high = 0;
   std::uint64_t low = 0;

@@ -1,5 +1,5 @@
-// A job in memory: small and hot. What the user asked for is shared and immutable (JobSpec); what a run adds is
-// allocated when it starts.
+// A job in memory: small and hot. What the user asked for is shared and immutable (JobSpec); what a
+// run adds is allocated when it starts.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,8 @@ struct ForgottenSteps {
 /// What a started job has beside its record: gone again when it is requeued.
 struct JobRun {
   AllocationRef allocation;
-  /// Tells this run from one that had the same job id and attempt before an older copy of the state was put back.
+  /// Tells this run from one that had the same job id and attempt before an older copy of the state
+  /// was put back.
   std::uint64_t run_key = 0;
   /// What launches of the step go by.
   std::uint64_t launch_key_of(const StepState& step) const {
@@ -64,7 +65,7 @@ struct JobRun {
   std::uint32_t next_step = 0;
   std::uint64_t steps_hash = 0;  ///< sum over steps, part of the job's hash
   std::optional<StopOrder> stop;
-  bool has_session = false;          ///< a trial's: it asks us whether it should stop
+  bool has_session = false;  ///< a trial's: it asks us whether it should stop
   bool is_stop_acknowledged = false;
   ForgottenSteps forgotten;
 
@@ -101,26 +102,26 @@ struct Job {
   std::int64_t priority = 0;
   Duration time_limit;
   TimePoint submit_time;
-  TimePoint eligible_time;   ///< when dependencies and begin time let it start; unset: not known yet
+  TimePoint eligible_time;  ///< when dependencies and begin time let it start; unset: not known yet
   TimePoint start_time;
-  TimePoint end_time;        ///< unset while it has none; of a running job start + limit
+  TimePoint end_time;  ///< unset while it has none; of a running job start + limit
   TimePoint suspend_time;
   Duration suspended_before;
   ExitStatus exit;
   UserId cancelled_by;
   std::uint16_t hold_after = 0;
-  JobId array_job;           ///< zero: no array
+  JobId array_job;  ///< zero: no array
   std::optional<std::uint32_t> array_index;
   PartitionIndex partition;  ///< where it runs
   PartitionList partitions;
-  std::unique_ptr<ArrayRecord> array;      ///< of an array's record alone
-  std::unique_ptr<ArrayFacts> array_facts; ///< of an element
+  std::unique_ptr<ArrayRecord> array;       ///< of an array's record alone
+  std::unique_ptr<ArrayFacts> array_facts;  ///< of an element
   std::unique_ptr<DependencySet> dependencies;
   StepSpecRef first_step;
   std::unique_ptr<JobRun> run;
   std::unique_ptr<std::string> detail;
   std::uint64_t spec_hash = 0;
-  CachedHash hash;           ///< as it stands in the table's sum
+  CachedHash hash;  ///< as it stands in the table's sum
 
   bool is_pending() const { return state == JobState::kPending; }
   bool is_completing() const { return (flags & job_flag::kCompleting) != 0; }
@@ -135,9 +136,12 @@ struct Job {
   bool is_array_record() const { return array != nullptr; }
 };
 
-/// The number of the job's present run, of its next one while it waits, from 1; of a trial's over all its jobs.
+/// The number of the job's present run, of its next one while it waits, from 1; of a trial's over
+/// all its jobs.
 inline std::uint32_t run_number(const Job& job) { return job.spec->runs_before + job.attempt + 1; }
 /// The number of its last run that began; 0: none has, of any job of its trial's.
-inline std::uint32_t last_run(const Job& job) { return job.spec->runs_before + job.attempt + (job.run == nullptr ? 0 : 1); }
+inline std::uint32_t last_run(const Job& job) {
+  return job.spec->runs_before + job.attempt + (job.run == nullptr ? 0 : 1);
+}
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// What a user asked for: a job as it was submitted. Immutable once submitted and shared by every replica of a
-// process; `scontrol update` makes a new one.
+// What a user asked for: a job as it was submitted. Immutable once submitted and shared by every
+// replica of a process; `scontrol update` makes a new one.
 #pragma once
 
 #include <cstdint>
@@ -12,36 +12,36 @@
 
 namespace muster {
 
-/// The texts of a job, each as the user wrote it unless said otherwise. Numbers are part of journal and wire:
-/// append before kCount, never reuse.
+/// The texts of a job, each as the user wrote it unless said otherwise. Numbers are part of journal
+/// and wire: append before kCount, never reuse.
 enum class JobText : std::uint8_t {
   kName = 0,
-  kUserName = 1,       ///< looked up from the verified uid
-  kGroupName = 2,      ///< looked up from the gid
+  kUserName = 1,   ///< looked up from the verified uid
+  kGroupName = 2,  ///< looked up from the gid
   kAccount = 3,
-  kPartition = 4,      ///< one name, or several with commas
+  kPartition = 4,  ///< one name, or several with commas
   kQos = 5,
   kWckey = 6,
   kComment = 7,
-  kWorkDir = 8,        ///< absolute
-  kStdOut = 9,         ///< pattern, made absolute; empty means the default
-  kStdErr = 10,        ///< pattern; empty means "as standard output"
-  kStdIn = 11,         ///< path; empty means /dev/null
-  kCommand = 12,       ///< the script's path, or the command's words
+  kWorkDir = 8,   ///< absolute
+  kStdOut = 9,    ///< pattern, made absolute; empty means the default
+  kStdErr = 10,   ///< pattern; empty means "as standard output"
+  kStdIn = 11,    ///< path; empty means /dev/null
+  kCommand = 12,  ///< the script's path, or the command's words
   kSubmitLine = 13,
   kSubmitHost = 14,
-  kFeatures = 15,      ///< -C: names joined by & and |
-  kNodeList = 16,      ///< -w: a host list; all of it must be part of the allocation
-  kExcludeList = 17,   ///< -x: a host list
-  kDependency = 18,    ///< -d as given
+  kFeatures = 15,     ///< -C: names joined by & and |
+  kNodeList = 16,     ///< -w: a host list; all of it must be part of the allocation
+  kExcludeList = 17,  ///< -x: a host list
+  kDependency = 18,   ///< -d as given
   kMailUser = 19,
   kReservation = 20,
   kLicenses = 21,
-  kGresPerNode = 22,   ///< canonical: "gpu:h100:2,nic:1"
-  kGresPerJob = 23,    ///< canonical: "gpu:4"
-  kGresPerTask = 24,   ///< canonical: "gpu:1"
+  kGresPerNode = 22,  ///< canonical: "gpu:h100:2,nic:1"
+  kGresPerJob = 23,   ///< canonical: "gpu:4"
+  kGresPerTask = 24,  ///< canonical: "gpu:1"
   kGresPerSocket = 25,
-  kArray = 26,         ///< -a as given
+  kArray = 26,  ///< -a as given
   kNetwork = 27,
   kExtra = 28,
   kBatchFeatures = 29,
@@ -49,14 +49,14 @@ enum class JobText : std::uint8_t {
   kMcsLabel = 31,
   kTresBind = 32,
   kTresFreq = 33,
-  kScriptArgs = 34,    ///< arguments of the batch script, joined by NUL
-  kExport = 35,        ///< --export as given
+  kScriptArgs = 34,  ///< arguments of the batch script, joined by NUL
+  kExport = 35,      ///< --export as given
   kAdminComment = 36,
   kMailType = 37,      ///< canonical: "BEGIN,END"
   kDistribution = 38,  ///< canonical: "block", "cyclic", "block:cyclic", "plane=4"
   kClusters = 39,
-  kRlimits = 40,       ///< "NOFILE=1024,CORE=0,...": soft limits at submission
-  kSubmitDir = 41,     ///< where it was submitted; empty: kWorkDir
+  kRlimits = 40,    ///< "NOFILE=1024,CORE=0,...": soft limits at submission
+  kSubmitDir = 41,  ///< where it was submitted; empty: kWorkDir
   kCount = 42,
 };
 
@@ -82,10 +82,10 @@ struct JobSpec {
   UserId user;
   GroupId group;
 
-  // Size. `task_count` is what was given with -n or what follows from the other options; `given` says which
-  // options the user wrote, because only those reach the environment.
+  // Size. `task_count` is what was given with -n or what follows from the other options; `given`
+  // says which options the user wrote, because only those reach the environment.
   std::uint32_t min_nodes = 1;
-  std::uint32_t max_nodes = 0;       ///< 0: as few as hold the tasks, at least min_nodes
+  std::uint32_t max_nodes = 0;  ///< 0: as few as hold the tasks, at least min_nodes
   std::uint32_t task_count = 1;
   std::uint32_t tasks_per_node = 0;
   std::uint32_t tasks_per_socket = 0;
@@ -99,29 +99,29 @@ struct JobSpec {
   std::uint32_t threads_per_core = 0;
   std::uint32_t tmp_disk_mib = 0;
   MemoryScope memory_scope = MemoryScope::kDefault;
-  std::uint64_t memory_mib = 0;      ///< with kPerNode, 0 means all of the node's memory
+  std::uint64_t memory_mib = 0;  ///< with kPerNode, 0 means all of the node's memory
   Sharing sharing = Sharing::kDefault;
   bool is_contiguous = false;
   bool is_overcommit = false;
-  std::uint32_t given = 0;           ///< bits of `given_option`
+  std::uint32_t given = 0;  ///< bits of `given_option`
 
   // When.
-  Duration time_limit;               ///< zero: the partition's default
+  Duration time_limit;  ///< zero: the partition's default
   Duration time_min;
   TimePoint begin_time;
   TimePoint deadline;
 
   // How it is treated.
   std::int32_t nice = 0;
-  std::uint32_t priority = 0;        ///< 0: computed
+  std::uint32_t priority = 0;  ///< 0: computed
   bool is_held = false;
-  bool is_requeue = true;            ///< effective: JobRequeue or --requeue/--no-requeue
+  bool is_requeue = true;  ///< effective: JobRequeue or --requeue/--no-requeue
   bool kill_on_invalid_dependency = false;
   bool is_immediate = false;
   bool is_kill_on_node_fail = true;  ///< false: --no-kill
   bool is_reboot = false;
   bool is_spread = false;
-  bool is_fewest_nodes = false;      ///< of a range of nodes the least
+  bool is_fewest_nodes = false;  ///< of a range of nodes the least
   bool wait_all_nodes = false;
 
   // How it runs.
@@ -131,14 +131,15 @@ struct JobSpec {
   std::uint32_t signal_seconds = 0;  ///< how long before the end
   bool signal_batch_only = false;    ///< B:
   bool signal_at_reservation = false;
-  std::uint32_t submit_session = 0;  ///< the submitting process group's session id, for AllocNode:Sid
+  std::uint32_t submit_session =
+      0;  ///< the submitting process group's session id, for AllocNode:Sid
   std::uint16_t core_spec = 0;
   std::int32_t oom_kill_step = -1;
 
   BlobId script;
-  BlobId environment;                ///< NUL-separated NAME=VALUE
-  TrialId trial;                     ///< whose runs this job's are; 0: of no experiment
-  std::uint32_t runs_before = 0;     ///< of that trial's former jobs
+  BlobId environment;             ///< NUL-separated NAME=VALUE
+  TrialId trial;                  ///< whose runs this job's are; 0: of no experiment
+  std::uint32_t runs_before = 0;  ///< of that trial's former jobs
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };

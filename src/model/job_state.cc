@@ -12,9 +12,18 @@ struct StateWords {
 };
 
 constexpr std::array<StateWords, kJobStateCount> kWords = {{
-    {"PENDING", "PD"},   {"RUNNING", "R"},     {"SUSPENDED", "S"}, {"COMPLETED", "CD"},
-    {"CANCELLED", "CA"}, {"FAILED", "F"},      {"TIMEOUT", "TO"},  {"NODE_FAIL", "NF"},
-    {"PREEMPTED", "PR"}, {"BOOT_FAIL", "BF"},  {"DEADLINE", "DL"}, {"OUT_OF_MEMORY", "OOM"},
+    {"PENDING", "PD"},
+    {"RUNNING", "R"},
+    {"SUSPENDED", "S"},
+    {"COMPLETED", "CD"},
+    {"CANCELLED", "CA"},
+    {"FAILED", "F"},
+    {"TIMEOUT", "TO"},
+    {"NODE_FAIL", "NF"},
+    {"PREEMPTED", "PR"},
+    {"BOOT_FAIL", "BF"},
+    {"DEADLINE", "DL"},
+    {"OUT_OF_MEMORY", "OOM"},
 }};
 
 const StateWords& words(JobState state, std::uint16_t flags) {
@@ -42,8 +51,12 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string_view job_state_name(JobState state) { return kWords[static_cast<std::size_t>(state)].name; }
-std::string_view job_state_code(JobState state) { return kWords[static_cast<std::size_t>(state)].code; }
+std::string_view job_state_name(JobState state) {
+  return kWords[static_cast<std::size_t>(state)].name;
+}
+std::string_view job_state_code(JobState state) {
+  return kWords[static_cast<std::size_t>(state)].code;
+}
 std::string_view shown_state_name(JobState state, std::uint16_t flags) {
   return words(state, flags).name;
 }

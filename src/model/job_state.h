@@ -1,6 +1,7 @@
 // A job's states, as Slurm's users know them.
 //
-//   PENDING ──start──▶ RUNNING ⇄ SUSPENDED ──▶ COMPLETED | FAILED | TIMEOUT | CANCELLED | NODE_FAIL | …
+//   PENDING ──start──▶ RUNNING ⇄ SUSPENDED ──▶ COMPLETED | FAILED | TIMEOUT | CANCELLED | NODE_FAIL
+//   | …
 //      ▲                  │                        (with COMPLETING until every node is clean)
 //      └────requeue───────┘
 #pragma once
@@ -36,9 +37,11 @@ inline constexpr std::uint16_t kSpecialExit = 1U << 2;  ///< held by RequeueExit
 inline constexpr std::uint16_t kUserHeld = 1U << 3;     ///< held by its owner
 inline constexpr std::uint16_t kAdminHeld = 1U << 4;    ///< held by an operator
 inline constexpr std::uint16_t kRequeueHeld = 1U << 5;  ///< requeued into hold
-inline constexpr std::uint16_t kRequeueAfter = 1U << 6; ///< goes back to the queue once it is clean
-inline constexpr std::uint16_t kWarned = 1U << 7;       ///< --signal has been sent in this run
-inline constexpr std::uint16_t kTrialHeld = 1U << 8;    ///< its trial waits at a rung, or its experiment is paused
+inline constexpr std::uint16_t kRequeueAfter = 1U
+                                               << 6;  ///< goes back to the queue once it is clean
+inline constexpr std::uint16_t kWarned = 1U << 7;     ///< --signal has been sent in this run
+inline constexpr std::uint16_t kTrialHeld =
+    1U << 8;  ///< its trial waits at a rung, or its experiment is paused
 inline constexpr std::uint16_t kAnyHold = kUserHeld | kAdminHeld | kRequeueHeld | kTrialHeld;
 }  // namespace job_flag
 
@@ -49,7 +52,8 @@ constexpr bool is_finished(JobState state) { return state >= JobState::kComplete
 std::string_view job_state_name(JobState state);
 /// "PD", "R", ...
 std::string_view job_state_code(JobState state);
-/// What the columns show: flags win over the state ("COMPLETING", "REQUEUE_HOLD", "SPECIAL_EXIT", ...).
+/// What the columns show: flags win over the state ("COMPLETING", "REQUEUE_HOLD", "SPECIAL_EXIT",
+/// ...).
 std::string_view shown_state_name(JobState state, std::uint16_t flags);
 std::string_view shown_state_code(JobState state, std::uint16_t flags);
 /// From a name or a code, in any case. Nullopt: no such state.

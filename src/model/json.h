@@ -1,4 +1,5 @@
-// A JSON value: what hyperparameters, experiment files and metadata hold where no schema of ours says more.
+// A JSON value: what hyperparameters, experiment files and metadata hold where no schema of ours
+// says more.
 #pragma once
 
 #include <concepts>
@@ -13,21 +14,22 @@
 
 namespace muster {
 
-/// Null, a boolean, a whole number, a number, a text, a list or an object. Whole numbers and numbers differ: 1 is not 1.0.
+/// Null, a boolean, a whole number, a number, a text, a list or an object. Whole numbers and
+/// numbers differ: 1 is not 1.0.
 class Json {
  public:
   struct Member;
   using Array = std::vector<Json>;
   /// Members in the order in which they were written; a name stands once.
   using Object = std::vector<Member>;
-  using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object>;
+  using Value =
+      std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object>;
 
   // Defined below, where a member is a whole type.
   Json();
   Json(bool value);
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  Json(T value);
+  requires(!std::same_as<T, bool>) Json(T value);
   Json(double value);
   Json(std::string value);
   Json(const char* value);
@@ -70,8 +72,7 @@ struct Json::Member {
 inline Json::Json() = default;
 inline Json::Json(bool value) : value_(value) {}
 template <std::integral T>
-  requires(!std::same_as<T, bool>)
-Json::Json(T value) : value_(static_cast<std::int64_t>(value)) {}
+requires(!std::same_as<T, bool>) Json::Json(T value) : value_(static_cast<std::int64_t>(value)) {}
 inline Json::Json(double value) : value_(value) {}
 inline Json::Json(std::string value) : value_(std::move(value)) {}
 inline Json::Json(const char* value) : value_(std::string(value)) {}

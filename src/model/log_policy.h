@@ -1,5 +1,5 @@
-// What a line of a trial's log sets off: policies as an experiment's file gives them, and the matches that the state keeps.
-// Source: Determined 0.38, log_policies.
+// What a line of a trial's log sets off: policies as an experiment's file gives them, and the
+// matches that the state keeps. Source: Determined 0.38, log_policies.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ enum class LogAction : std::uint8_t {
 /// What a line of a trial's log that matches means.
 struct LogPolicy {
   std::string name;
-  std::string pattern;  ///< a regular expression, as RE2 has them; empty: the default policy of that name is off
+  std::string pattern;  ///< a regular expression, as RE2 has them; empty: the default policy of
+                        ///< that name is off
   LogAction action = LogAction::kLabel;
   friend bool operator==(const LogPolicy&, const LogPolicy&) = default;
 };
@@ -27,8 +28,8 @@ struct LogMatch {
   std::uint32_t run = 0;  ///< from 1
   std::string policy;     ///< its name; its pattern where it has none
   LogAction action = LogAction::kLabel;
-  std::string node;       ///< on which the line was written, by name
-  std::string line;       ///< cut where it is long
+  std::string node;  ///< on which the line was written, by name
+  std::string line;  ///< cut where it is long
   friend bool operator==(const LogMatch&, const LogMatch&) = default;
 };
 

@@ -18,10 +18,11 @@ bool is_digits(std::string_view text) {
 /// yyyy-mm-ddThh:mm:ss, then a fraction, then Z or an offset.
 bool is_date(std::string_view text) {
   if (text.size() < 20) return false;
-  const bool is_point = is_digits(text.substr(0, 4)) && text[4] == '-' && is_digits(text.substr(5, 2)) && text[7] == '-' &&
-                        is_digits(text.substr(8, 2)) && (text[10] == 'T' || text[10] == 't') &&
-                        is_digits(text.substr(11, 2)) && text[13] == ':' && is_digits(text.substr(14, 2)) &&
-                        text[16] == ':' && is_digits(text.substr(17, 2));
+  const bool is_point =
+      is_digits(text.substr(0, 4)) && text[4] == '-' && is_digits(text.substr(5, 2)) &&
+      text[7] == '-' && is_digits(text.substr(8, 2)) && (text[10] == 'T' || text[10] == 't') &&
+      is_digits(text.substr(11, 2)) && text[13] == ':' && is_digits(text.substr(14, 2)) &&
+      text[16] == ':' && is_digits(text.substr(17, 2));
   if (!is_point) return false;
   text.remove_prefix(19);
   if (text.front() == '.') {
@@ -30,8 +31,8 @@ bool is_date(std::string_view text) {
     text.remove_prefix(end);
   }
   if (text == "Z" || text == "z") return true;
-  return text.size() == 6 && (text[0] == '+' || text[0] == '-') && is_digits(text.substr(1, 2)) && text[3] == ':' &&
-         is_digits(text.substr(4, 2));
+  return text.size() == 6 && (text[0] == '+' || text[0] == '-') && is_digits(text.substr(1, 2)) &&
+         text[3] == ':' && is_digits(text.substr(4, 2));
 }
 
 }  // namespace
@@ -39,7 +40,8 @@ bool is_date(std::string_view text) {
 bool is_same(const MetricValue& a, const MetricValue& b) {
   if (a.index() != b.index()) return false;
   if (const JsonText* text = std::get_if<JsonText>(&a)) return *text == std::get<JsonText>(b);
-  return std::bit_cast<std::uint64_t>(std::get<double>(a)) == std::bit_cast<std::uint64_t>(std::get<double>(b));
+  return std::bit_cast<std::uint64_t>(std::get<double>(a)) ==
+         std::bit_cast<std::uint64_t>(std::get<double>(b));
 }
 
 const char* metric_type_name(MetricType type) {
@@ -66,15 +68,19 @@ MetricType type_of(const MetricValue& value) {
     case 't':
     case 'f': return MetricType::kBoolean;
     case 'n': return MetricType::kNull;
-    case '"': return text.size() > 2 && is_date(text.substr(1, text.size() - 2)) ? MetricType::kDate : MetricType::kString;
+    case '"':
+      return text.size() > 2 && is_date(text.substr(1, text.size() - 2)) ? MetricType::kDate
+                                                                         : MetricType::kString;
     default: return MetricType::kString;
   }
 }
 
 std::optional<double> MetricSummary::sum() const {
-  if (finite_count + nan_count + positive_infinity_count + negative_infinity_count == 0) return std::nullopt;
+  if (finite_count + nan_count + positive_infinity_count + negative_infinity_count == 0)
+    return std::nullopt;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (nan_count > 0 || (positive_infinity_count > 0 && negative_infinity_count > 0)) return std::nan("");
+  if (nan_count > 0 || (positive_infinity_count > 0 && negative_infinity_count > 0))
+    return std::nan("");
   if (positive_infinity_count > 0) return kInfinity;
   if (negative_infinity_count > 0) return -kInfinity;
   return finite_sum;
@@ -83,7 +89,8 @@ std::optional<double> MetricSummary::sum() const {
 std::optional<double> MetricSummary::mean() const {
   const std::optional<double> total = sum();
   if (!total) return std::nullopt;
-  return *total / static_cast<double>(finite_count + nan_count + positive_infinity_count + negative_infinity_count);
+  return *total / static_cast<double>(finite_count + nan_count + positive_infinity_count +
+                                      negative_infinity_count);
 }
 
 std::optional<double> MetricSummary::min() const {

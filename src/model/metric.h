@@ -1,4 +1,5 @@
-// Metrics of trials: what a report says, and what is answered about many of them. Kept by src/store/metric_store.h.
+// Metrics of trials: what a report says, and what is answered about many of them. Kept by
+// src/store/metrics/metric_store.h.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +30,12 @@ struct Metric {
 };
 
 /// What a run of a trial says at one point of its training.
-/// Identity: (trial, run, group, steps_completed, key). Of two reports with one identity the second is a repeat where it
-/// names what the first named, and adds what it did not name.
+/// Identity: (trial, run, group, steps_completed, key). Of two reports with one identity the second
+/// is a repeat where it names what the first named, and adds what it did not name.
 struct MetricReport {
   TrialId trial;
-  std::uint32_t run = 1;  ///< from 1: the trial's restart count and one
-  std::string group;      ///< "training", "validation" or any name without a full stop
+  std::uint32_t run = 1;             ///< from 1: the trial's restart count and one
+  std::string group;                 ///< "training", "validation" or any name without a full stop
   std::int64_t steps_completed = 0;  ///< at least 0
   std::string key;                   ///< the client's own mark for the report; may be empty
   TimePoint report_time;
@@ -44,9 +45,10 @@ struct MetricReport {
 enum class ReportOutcome : std::uint8_t {
   kStored = 0,
   kRepeated = 1,  ///< all of it was there already; nothing changed
-  kConflict = 2,  ///< one of its values differs from what was stored under its identity; the first stays
-  kStale = 3,     ///< of an older run than the trial's newest
-  kInvalid = 4,   ///< against the rules of MetricReport
+  kConflict =
+      2,  ///< one of its values differs from what was stored under its identity; the first stays
+  kStale = 3,    ///< of an older run than the trial's newest
+  kInvalid = 4,  ///< against the rules of MetricReport
 };
 
 /// A report as it is kept. `id` rises with arrival, over all trials.
@@ -56,8 +58,18 @@ struct StoredReport {
   bool is_archived = false;  ///< a newer run began before this point: it is in no series
 };
 
-/// What kind of JSON a metric's values are; kMixed when they differ. A date is a string in the form of RFC 3339.
-enum class MetricType : std::uint8_t { kNumber, kString, kBoolean, kObject, kArray, kDate, kNull, kMixed };
+/// What kind of JSON a metric's values are; kMixed when they differ. A date is a string in the form
+/// of RFC 3339.
+enum class MetricType : std::uint8_t {
+  kNumber,
+  kString,
+  kBoolean,
+  kObject,
+  kArray,
+  kDate,
+  kNull,
+  kMixed
+};
 /// As Determined names it in summary_metrics; kMixed is "string" there.
 const char* metric_type_name(MetricType type);
 MetricType type_of(const MetricValue& value);
@@ -75,7 +87,8 @@ struct MetricSummary {
   double finite_max = 0;
   MetricValue last;  ///< of the most steps
 
-  /// As IEEE arithmetic has them over all numbers: NaN where one is NaN (min and max pass over NaN). Nullopt: no numbers.
+  /// As IEEE arithmetic has them over all numbers: NaN where one is NaN (min and max pass over
+  /// NaN). Nullopt: no numbers.
   std::optional<double> sum() const;
   std::optional<double> mean() const;
   std::optional<double> min() const;
@@ -127,8 +140,8 @@ struct SampledPoint {
   double value = 0;
 };
 
-/// A stretch of a series of which at most five points are shown: the first, the last, the smallest and the largest finite
-/// number, and the first that is not finite.
+/// A stretch of a series of which at most five points are shown: the first, the last, the smallest
+/// and the largest finite number, and the first that is not finite.
 struct SampledStretch {
   std::int64_t first_steps = 0;
   std::int64_t last_steps = 0;

@@ -11,12 +11,13 @@
 
 namespace muster {
 
-/// A node's pool of one generic resource. Device indices run over all pools of one name in their order.
+/// A node's pool of one generic resource. Device indices run over all pools of one name in their
+/// order.
 struct GresPool {
   std::string name;
-  std::string type;                 ///< empty: untyped
+  std::string type;  ///< empty: untyped
   std::uint32_t count = 0;
-  std::vector<std::string> files;   ///< device files, one per device, or empty
+  std::vector<std::string> files;  ///< device files, one per device, or empty
   friend bool operator==(const GresPool&, const GresPool&) = default;
 };
 
@@ -68,21 +69,22 @@ inline constexpr std::uint16_t kNoNewWork =
 /// A node's condition, changed by events alone.
 struct NodeStatus {
   std::uint16_t conditions = node_condition::kUnknown;
-  std::string reason;         ///< of DOWN, DRAIN, ...
+  std::string reason;  ///< of DOWN, DRAIN, ...
   UserId reason_user;
   TimePoint reason_time;
-  std::string boot_id;        ///< the kernel's, from the last registration
+  std::string boot_id;  ///< the kernel's, from the last registration
   TimePoint boot_time;
   TimePoint agent_start_time;
-  std::string version;        ///< of the agent
+  std::string version;  ///< of the agent
   std::string arch;
   std::string os;
   std::string comment;
   std::string extra;
   TimePoint last_busy_time;
-  std::string machine_id;     ///< of the machine that registered last: the same after a reboot; empty: not known
-  std::string fault;          ///< what its agent finds wrong with it, of kDrainByFault
-  std::string shortfall;      ///< what it lacks of its configuration, of kInvalid
+  std::string machine_id;  ///< of the machine that registered last: the same after a reboot; empty:
+                           ///< not known
+  std::string fault;       ///< what its agent finds wrong with it, of kDrainByFault
+  std::string shortfall;   ///< what it lacks of its configuration, of kInvalid
   friend bool operator==(const NodeStatus&, const NodeStatus&) = default;
 };
 

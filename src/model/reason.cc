@@ -33,7 +33,8 @@ std::string_view pending_reason_word(PendingReason reason) {
     case PendingReason::kInvalidAccount: return "InvalidAccount";
     case PendingReason::kInvalidQos: return "InvalidQOS";
     case PendingReason::kNodesUnavailable:
-      return "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions";
+      return "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority "
+             "partitions";
     case PendingReason::kDeadline: return "DeadLine";
     case PendingReason::kProlog: return "Prolog";
   }

@@ -41,7 +41,8 @@ enum class PendingReason : std::uint8_t {
   kReservation = 25,
   kInvalidAccount = 26,
   kInvalidQos = 27,
-  kNodesUnavailable = 28,  ///< "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+  kNodesUnavailable = 28,  ///< "Nodes required for job are DOWN, DRAINED or reserved for jobs in
+                           ///< higher priority partitions"
   kDeadline = 29,
   kProlog = 30,
 };
@@ -49,14 +50,16 @@ enum class PendingReason : std::uint8_t {
 /// Slurm's word: "None", "Priority", "ReqNodeNotAvail", ...
 std::string_view pending_reason_word(PendingReason reason);
 
-/// One blocking fact. `wanted` and `found` are counts of whatever the constraint names (nodes, CPUs, devices, MiB).
+/// One blocking fact. `wanted` and `found` are counts of whatever the constraint names (nodes,
+/// CPUs, devices, MiB).
 struct ReasonDetail {
   PendingReason reason = PendingReason::kNone;
-  std::string constraint;              ///< e.g. "gres gpu:h100:2 on one node", "feature a100", "partition debug is down"
+  std::string constraint;  ///< e.g. "gres gpu:h100:2 on one node", "feature a100", "partition debug
+                           ///< is down"
   std::uint64_t wanted = 0;
   std::uint64_t found = 0;
-  std::vector<JobId> blocking_jobs;    ///< at most 8, those whose end matters first
-  std::vector<NodeIndex> nodes;        ///< at most 64 nodes concerned
+  std::vector<JobId> blocking_jobs;  ///< at most 8, those whose end matters first
+  std::vector<NodeIndex> nodes;      ///< at most 64 nodes concerned
   friend bool operator==(const ReasonDetail&, const ReasonDetail&) = default;
 };
 
@@ -64,7 +67,7 @@ struct ReasonDetail {
 struct Reasons {
   PendingReason word = PendingReason::kNone;
   std::vector<ReasonDetail> details;
-  TimePoint expected_start;            ///< unset: not computed; never: not on this cluster as it is
+  TimePoint expected_start;  ///< unset: not computed; never: not on this cluster as it is
   std::vector<NodeIndex> planned_nodes;
   friend bool operator==(const Reasons&, const Reasons&) = default;
 };

@@ -1,12 +1,9 @@
 #include "model/request.h"
 
+#include "base/variant_members.h"
+
 namespace muster {
 
-Request::Request() = default;
-Request::Request(const Request&) = default;
-Request::Request(Request&&) noexcept = default;
-Request& Request::operator=(const Request&) = default;
-Request& Request::operator=(Request&&) noexcept = default;
-Request::~Request() = default;
+template class Variant<RequestKinds>;
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// What clients ask of the controller, and what they are told. Every client (command line, HTTP, in-process role)
-// comes in through these, under an identity that the transport has verified.
+// What clients ask of the controller, and what they are told. Every client (command line, HTTP,
+// in-process role) comes in through these, under an identity that the transport has verified.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/bitmap.h"
 #include "base/result.h"
+#include "base/variant.h"
 #include "model/catalog.h"
 #include "model/checkpoint.h"
 #include "model/experiment.h"
@@ -27,12 +27,14 @@ struct Identity {
   UserId user;
   GroupId group;
   bool is_operator = false;  ///< root, or the user that the controller runs as
-  std::vector<std::string> groups = {};  ///< names of all that the user is a member of; looked up by the gateway
+  std::vector<std::string> groups =
+      {};  ///< names of all that the user is a member of; looked up by the gateway
 };
 
 using Bytes = std::shared_ptr<const std::string>;
 
-/// One job, one array (indices empty: all of it) or some elements of one; `step` names one step of it.
+/// One job, one array (indices empty: all of it) or some elements of one; `step` names one step of
+/// it.
 struct JobSelector {
   JobId job;
   Bitmap indices;
@@ -53,16 +55,16 @@ struct JobFilter {
   std::vector<std::string> wckeys;
   std::vector<std::string> reservations;
   std::vector<std::string> licenses;
-  std::vector<std::string> nodes;       ///< host names
+  std::vector<std::string> nodes;  ///< host names
   std::vector<JobState> states;
-  bool is_active_only = false;          ///< pending, running, suspended, completing
+  bool is_active_only = false;  ///< pending, running, suspended, completing
   friend bool operator==(const JobFilter&, const JobFilter&) = default;
 };
 
 struct SubmitJob {
-  JobSpecRef spec;       ///< blob ids, user and names are filled in by the controller
-  Bytes script;          ///< null: none
-  Bytes environment;     ///< NUL-separated NAME=VALUE
+  JobSpecRef spec;         ///< blob ids, user and names are filled in by the controller
+  Bytes script;            ///< null: none
+  Bytes environment;       ///< NUL-separated NAME=VALUE
   StepSpecRef first_step;  ///< for `srun` alone; shares the job's environment
   bool is_test_only = false;
 };
@@ -71,10 +73,10 @@ struct SubmitJob {
 struct CancelJobs {
   JobFilter filter;
   std::uint16_t signal = 0;
-  bool batch_only = false;   ///< --batch: only the batch script's shell
-  bool full = false;         ///< --full: the batch script and its steps
-  bool is_lenient = false;   ///< plain `scancel ID`: unknown or ended ids are no error
-  JobId asked_from = {};     ///< the job that the client itself runs in, by its own word; 0: none
+  bool batch_only = false;  ///< --batch: only the batch script's shell
+  bool full = false;        ///< --full: the batch script and its steps
+  bool is_lenient = false;  ///< plain `scancel ID`: unknown or ended ids are no error
+  JobId asked_from = {};    ///< the job that the client itself runs in, by its own word; 0: none
 };
 
 enum class JobVerb : std::uint8_t {
@@ -138,9 +140,10 @@ struct Reconfigure {};
 struct CreateExperiment {
   std::string config;    ///< YAML or JSON: the user's file with template and overrides merged
   std::string original;  ///< as the user wrote it; empty: `config`
-  JobSpecRef job;        ///< the submitter's folder, limits and mask; the rest follows from the configuration
-  Bytes context;         ///< the code: a tar archive, compressed or not; null: none
-  Bytes environment;     ///< NUL-separated NAME=VALUE
+  JobSpecRef
+      job;  ///< the submitter's folder, limits and mask; the rest follows from the configuration
+  Bytes context;      ///< the code: a tar archive, compressed or not; null: none
+  Bytes environment;  ///< NUL-separated NAME=VALUE
   bool is_paused = false;
   ExperimentId parent = {};  ///< whose code it has when `context` is null; 0: none
 };
@@ -151,7 +154,15 @@ struct ContinueExperiment {
   std::string overrides;  ///< YAML or JSON, over its configuration; empty: none
 };
 
-enum class ExperimentVerb : std::uint8_t { kPause = 0, kActivate = 1, kCancel = 2, kKill = 3, kArchive = 4, kUnarchive = 5, kDelete = 6 };
+enum class ExperimentVerb : std::uint8_t {
+  kPause = 0,
+  kActivate = 1,
+  kCancel = 2,
+  kKill = 3,
+  kArchive = 4,
+  kUnarchive = 5,
+  kDelete = 6
+};
 struct ControlExperiments {
   ExperimentVerb verb = ExperimentVerb::kPause;
   std::vector<ExperimentId> experiments;
@@ -165,7 +176,8 @@ struct UpdateExperiment {
   std::optional<std::string> notes;
   std::optional<std::string> workspace;
   std::optional<std::string> project;
-  std::optional<std::uint32_t> max_concurrent;  ///< trials that train at once; 0: as many as the method likes
+  std::optional<std::uint32_t>
+      max_concurrent;  ///< trials that train at once; 0: as many as the method likes
   std::vector<std::string> add_labels;
   std::vector<std::string> remove_labels;
   std::optional<CheckpointRetention> retention;
@@ -180,7 +192,8 @@ struct NamedNumber {
   double value = 0;
   friend bool operator==(const NamedNumber&, const NamedNumber&) = default;
 };
-/// A validation of a trial: of its present run, which counts from 1. `steps`: what the script counts, batches if nothing else.
+/// A validation of a trial: of its present run, which counts from 1. `steps`: what the script
+/// counts, batches if nothing else.
 struct ReportTrial {
   TrialId trial;
   std::uint32_t run = 0;
@@ -200,7 +213,8 @@ struct NoteRun {
   RunNote note = RunNote::kSession;
 };
 
-/// A checkpoint as it is now. `is_change`: of one that is known, by its owner; else by the run that wrote it.
+/// A checkpoint as it is now. `is_change`: of one that is known, by its owner; else by the run that
+/// wrote it.
 struct NoteCheckpoint {
   Checkpoint checkpoint;
   bool is_change = false;
@@ -221,19 +235,20 @@ struct DeleteCheckpoints {
   std::vector<std::string> uuids;
 };
 
-/// What the client of a custom search wants done, in this order. Repeated for the same or an earlier event it changes nothing.
+/// What the client of a custom search wants done, in this order. Repeated for the same or an
+/// earlier event it changes nothing.
 struct OperateSearch {
   ExperimentId experiment;
   OperationsInput input;
 };
 
-// What ended in another cluster, with the names, owners and times that it had there: for operators. What is there already is
-// left as it is.
+// What ended in another cluster, with the names, owners and times that it had there: for operators.
+// What is there already is left as it is.
 struct ImportExperiment {
   ImportedExperiment experiment;  ///< its id is the number it should have if that is free
 };
 struct ImportTrial {
-  ImportedTrial trial;     ///< its id is the number it should have if that is free
+  ImportedTrial trial;  ///< its id is the number it should have if that is free
 };
 struct ImportCheckpoint {
   Checkpoint checkpoint;
@@ -243,24 +258,18 @@ struct ImportCheckpoint {
 struct SetLogRetention {
   ExperimentId experiment;  ///< 0: of one trial
   TrialId trial;
-  std::int32_t days = -1;   ///< -1: for ever; at most 32767
+  std::int32_t days = -1;  ///< -1: for ever; at most 32767
 };
 
-/// Compiled once, as EventBody (event.h).
-struct Request
-    : std::variant<SubmitJob, CancelJobs, ControlJobs, UpdateObject, CreateStep, ReleaseAllocation,
-                   RenewLease, CancelStep, Reconfigure, CreateExperiment, ControlExperiments,
-                   UpdateExperiment, ReportTrial, FlagTrial, NoteRun, NoteCheckpoint, StoreDocument,
-                   DeleteDocument, ContinueExperiment, DeleteCheckpoints, SetLogRetention,
-                   OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint> {
-  using Kinds = variant;
-  using variant::variant;
-  Request();
-  Request(const Request&);
-  Request(Request&&) noexcept;
-  Request& operator=(const Request&);
-  Request& operator=(Request&&) noexcept;
-  ~Request();
+struct RequestKinds
+    : TypeList<SubmitJob, CancelJobs, ControlJobs, UpdateObject, CreateStep, ReleaseAllocation,
+               RenewLease, CancelStep, Reconfigure, CreateExperiment, ControlExperiments,
+               UpdateExperiment, ReportTrial, FlagTrial, NoteRun, NoteCheckpoint, StoreDocument,
+               DeleteDocument, ContinueExperiment, DeleteCheckpoints, SetLogRetention,
+               OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint> {};
+/// What a client asks for.
+struct Request : Variant<RequestKinds> {
+  using Variant::Variant;
 };
 
 /// One job that a request touched and what came of it.
@@ -282,14 +291,14 @@ struct Reply {
   JobId job;
   std::optional<StepId> step;
   std::vector<JobOutcome> outcomes;
-  std::vector<std::string> warnings;   ///< for standard error, one line each
-  bool is_started = false;             ///< an allocation or step that is ready
-  TimePoint expected_start;            ///< of --test-only
-  std::string text;                    ///< of --test-only: node list and partition
-  ExperimentId experiment;             ///< that was created
+  std::vector<std::string> warnings;  ///< for standard error, one line each
+  bool is_started = false;            ///< an allocation or step that is ready
+  TimePoint expected_start;           ///< of --test-only
+  std::string text;                   ///< of --test-only: node list and partition
+  ExperimentId experiment;            ///< that was created
   std::vector<ExperimentOutcome> experiments;
-  std::uint32_t document = 0;          ///< that was stored
-  TrialId trial;                       ///< that was imported, now or before
+  std::uint32_t document = 0;  ///< that was stored
+  TrialId trial;               ///< that was imported, now or before
   friend bool operator==(const Reply&, const Reply&) = default;
 };
 

@@ -1,5 +1,5 @@
-// The part of a job that decides where it may run and what it takes there. Jobs with equal requests have one
-// *shape* and are planned together.
+// The part of a job that decides where it may run and what it takes there. Jobs with equal requests
+// have one *shape* and are planned together.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ struct GresAmount {
   friend auto operator<=>(const GresAmount&, const GresAmount&) = default;
 };
 
-/// A feature constraint in disjunctive form: true when for one alternative all its features are there. Empty: always true.
+/// A feature constraint in disjunctive form: true when for one alternative all its features are
+/// there. Empty: always true.
 struct FeatureConstraint {
   std::vector<std::vector<std::string>> alternatives;
   friend auto operator<=>(const FeatureConstraint&, const FeatureConstraint&) = default;
@@ -27,10 +28,11 @@ struct FeatureConstraint {
 /// Resources asked for, with texts parsed and defaults filled in. Memory in MiB.
 struct ResourceRequest {
   std::uint32_t min_nodes = 1;
-  std::uint32_t max_nodes = 0;         ///< 0: no bound but the partition's
-  std::uint32_t task_count = 1;        ///< over all nodes
-  std::uint32_t tasks_per_node = 0;    ///< at most so many; 0: no bound
-  bool is_tasks_per_node_exact = false;  ///< each node runs tasks_per_node of them, however many nodes there come to be
+  std::uint32_t max_nodes = 0;       ///< 0: no bound but the partition's
+  std::uint32_t task_count = 1;      ///< over all nodes
+  std::uint32_t tasks_per_node = 0;  ///< at most so many; 0: no bound
+  bool is_tasks_per_node_exact =
+      false;  ///< each node runs tasks_per_node of them, however many nodes there come to be
   std::uint32_t cpus_per_task = 1;
   std::uint32_t min_cpus_per_node = 0;
   std::uint32_t cpus_per_gpu = 0;
@@ -41,10 +43,10 @@ struct ResourceRequest {
   std::uint32_t tmp_disk_mib = 0;
   MemoryScope memory_scope = MemoryScope::kDefault;
   std::uint64_t memory_mib = 0;
-  bool is_exclusive = false;           ///< whole nodes
+  bool is_exclusive = false;  ///< whole nodes
   bool is_contiguous = false;
   bool is_fewest_nodes = false;  ///< of a range of nodes the least, also where more are free
-  bool is_overcommit = false;          ///< tasks share CPUs: one CPU per node is enough
+  bool is_overcommit = false;    ///< tasks share CPUs: one CPU per node is enough
   std::vector<GresAmount> gres_per_node;
   std::vector<GresAmount> gres_per_job;
   std::vector<GresAmount> gres_per_task;

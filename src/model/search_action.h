@@ -1,5 +1,5 @@
-// What a search decides: trials to create, to take further and to stop, and that it is over. Journalled as they are, so that
-// replay never repeats a search's arithmetic.
+// What a search decides: trials to create, to take further and to stop, and that it is over.
+// Journalled as they are, so that replay never repeats a search's arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ using TrialIndex = Id<struct TrialIndexTag, std::uint32_t>;
 
 /// Why a search ended a trial.
 enum class StopCause : std::uint8_t {
-  kTrained = 0,      ///< it has had all the training that the search gives
-  kRungCut = 1,      ///< others were better at a rung
-  kReplaced = 2,     ///< a copy of a better member takes its place
-  kSearchOver = 3,   ///< it waited, and the search goes no further
-  kClosed = 4,       ///< the client of a custom search closed it
+  kTrained = 0,     ///< it has had all the training that the search gives
+  kRungCut = 1,     ///< others were better at a rung
+  kReplaced = 2,    ///< a copy of a better member takes its place
+  kSearchOver = 3,  ///< it waited, and the search goes no further
+  kClosed = 4,      ///< the client of a custom search closed it
 };
 
 /// The whole of it: rank 0 is the best of `count` at that rung, the first `cut` of which go on.
@@ -36,8 +36,8 @@ struct StopReason {
   friend bool operator==(const StopReason&, const StopReason&) = default;
 };
 
-/// A new trial. Without a target it trains until it ends by itself or is stopped; with one until the first report at or past
-/// it, and waits there.
+/// A new trial. Without a target it trains until it ends by itself or is stopped; with one until
+/// the first report at or past it, and waits there.
 struct CreateTrial {
   TrialIndex trial;
   std::uint32_t seed = 0;  ///< below 2^31
@@ -45,7 +45,8 @@ struct CreateTrial {
   Json hparams;
   std::optional<std::uint64_t> target;  ///< units of training, counted from the trial's beginning
   std::optional<TrialIndex> clone_of;   ///< begins with that trial's last checkpoint
-  std::string source = {};              ///< the uuid of the checkpoint that it begins with; empty: none of its own
+  std::string source =
+      {};  ///< the uuid of the checkpoint that it begins with; empty: none of its own
   friend bool operator==(const CreateTrial&, const CreateTrial&) = default;
 };
 /// A waiting trial trains on.
@@ -80,7 +81,7 @@ enum class TrialExit : std::uint8_t {
 };
 
 enum class SearchVerb : std::uint8_t {
-  kCreate = 0,         ///< a trial with these hyperparameters; it begins once it is told how far to train
+  kCreate = 0,  ///< a trial with these hyperparameters; it begins once it is told how far to train
   kValidateAfter = 1,  ///< it trains until it has had `length` units since its beginning
   kClose = 2,          ///< it ends when it has done what it was told to
   kShutDown = 3,       ///< the search ends, with `outcome`
@@ -95,7 +96,7 @@ struct SearchOperation {
   std::string source = {};   ///< the checkpoint to begin with; empty: none
   std::uint64_t length = 0;  ///< units of training
   SearchOutcome outcome = SearchOutcome::kCompleted;
-  double progress = 0;       ///< 0..1
+  double progress = 0;  ///< 0..1
   friend bool operator==(const SearchOperation&, const SearchOperation&) = default;
 };
 

@@ -1,4 +1,5 @@
-// How an experiment searches: the method and its settings, as the `searcher` section of its file says.
+// How an experiment searches: the method and its settings, as the `searcher` section of its file
+// says.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ struct AsyncHalving {
   std::uint32_t max_trials = 1;
   double divisor = 4;
   std::uint64_t max_time = 1;  ///< units of training at the top rung
-  /// False: trials run on unless a rung stops them. True: they wait at a rung until promoted (`stop_once: false`).
+  /// False: trials run on unless a rung stops them. True: they wait at a rung until promoted
+  /// (`stop_once: false`).
   bool is_promoting = false;
   friend bool operator==(const AsyncHalving&, const AsyncHalving&) = default;
 };
@@ -78,17 +80,19 @@ struct TpeSearch {
 struct CustomSearch {
   friend bool operator==(const CustomSearch&, const CustomSearch&) = default;
 };
-using SearchMethodConfig = std::variant<RandomSearch, GridSearch, AsyncHalving, AdaptiveAsha, SyncHalving, Hyperband,
-                                        PopulationTraining, TpeSearch, CustomSearch>;
+using SearchMethodConfig =
+    std::variant<RandomSearch, GridSearch, AsyncHalving, AdaptiveAsha, SyncHalving, Hyperband,
+                 PopulationTraining, TpeSearch, CustomSearch>;
 
 struct SearchConfig {
-  std::string metric;             ///< the validation metric by which trials are ranked
+  std::string metric;  ///< the validation metric by which trials are ranked
   bool smaller_is_better = true;
-  std::string time_metric;        ///< the metric that counts units of training
+  std::string time_metric;  ///< the metric that counts units of training
   /// Trials that train at once; 0: as many as the method likes.
   std::uint32_t max_concurrent_trials = 16;
   SearchMethodConfig method;
-  std::optional<std::uint32_t> trial_seed = {};  ///< of every trial; nothing: each has one of its own, drawn
+  std::optional<std::uint32_t> trial_seed =
+      {};  ///< of every trial; nothing: each has one of its own, drawn
   friend bool operator==(const SearchConfig&, const SearchConfig&) = default;
 };
 

@@ -28,16 +28,19 @@ char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + '
 std::optional<LogLevel> level_at(std::string_view text, bool is_case_ignored) {
   for (const LevelWord& one : kWords) {
     if (text.size() < one.word.size()) continue;
-    const bool is_it = std::ranges::equal(one.word, text.substr(0, one.word.size()),
-                                          [&](char a, char b) { return a == (is_case_ignored ? upper(b) : b); });
-    if (is_it && (text.size() == one.word.size() || !is_word(text[one.word.size()]))) return one.level;
+    const bool is_it =
+        std::ranges::equal(one.word, text.substr(0, one.word.size()),
+                           [&](char a, char b) { return a == (is_case_ignored ? upper(b) : b); });
+    if (is_it && (text.size() == one.word.size() || !is_word(text[one.word.size()])))
+      return one.level;
   }
   return std::nullopt;
 }
 
 /// glog: the level's letter, month and day, a space.
 std::optional<LogLevel> glog_level(std::string_view line) {
-  if (line.size() < 6 || line[5] != ' ' || !std::ranges::all_of(line.substr(1, 4), is_digit)) return std::nullopt;
+  if (line.size() < 6 || line[5] != ' ' || !std::ranges::all_of(line.substr(1, 4), is_digit))
+    return std::nullopt;
   switch (line[0]) {
     case 'I': return LogLevel::kInfo;
     case 'W': return LogLevel::kWarning;
@@ -49,7 +52,8 @@ std::optional<LogLevel> glog_level(std::string_view line) {
 
 /// `name - LEVEL - text` or `level=LEVEL`, anywhere in what is looked at.
 std::optional<LogLevel> field_level(std::string_view line) {
-  for (std::size_t at = line.find(" - "); at != std::string_view::npos; at = line.find(" - ", at + 1)) {
+  for (std::size_t at = line.find(" - "); at != std::string_view::npos;
+       at = line.find(" - ", at + 1)) {
     const std::optional<LogLevel> found = level_at(line.substr(at + 3), false);
     if (found) return found;
   }
@@ -82,7 +86,8 @@ std::string_view log_level_name(LogLevel level) {
 LogLevel guessed_level(std::string_view line) {
   line = line.substr(0, kLookedAt);
   if (const auto found = glog_level(line)) return *found;
-  // A word in capitals before any other word; `T` and `Z` are of a time, and `[rank=3]` is what launchers put before a line.
+  // A word in capitals before any other word; `T` and `Z` are of a time, and `[rank=3]` is what
+  // launchers put before a line.
   std::string_view rest = line;
   if (rest.starts_with("[rank=")) rest.remove_prefix(std::min(rest.size(), rest.find(']')));
   bool is_first = true;
@@ -96,14 +101,15 @@ LogLevel guessed_level(std::string_view line) {
     if (is_lower_prefix) {
       if (const auto found = level_at(word, true)) return *found;
     }
-    const bool is_of_time =
-        !word.empty() && (word[0] == 'T' || word[0] == 'Z') && std::ranges::all_of(word.substr(1), is_digit);
+    const bool is_of_time = !word.empty() && (word[0] == 'T' || word[0] == 'Z') &&
+                            std::ranges::all_of(word.substr(1), is_digit);
     if (!is_of_time) break;
     is_first = false;
     rest.remove_prefix(word.size());
   }
   if (const auto found = field_level(line)) return *found;
-  return line.starts_with("Traceback (most recent call last)") ? LogLevel::kError : LogLevel::kUnspecified;
+  return line.starts_with("Traceback (most recent call last)") ? LogLevel::kError
+                                                               : LogLevel::kUnspecified;
 }
 
 }  // namespace muster

@@ -1,4 +1,5 @@
-// The output of tasks: what is received of it, and the lines that are answered. Kept by src/store/log_store.h.
+// The output of tasks: what is received of it, and the lines that are answered. Kept by
+// src/store/logs/log_store.h.
 #pragma once
 
 #include <compare>
@@ -34,7 +35,8 @@ enum class LogLevel : std::uint8_t {
 };
 /// As Determined has it, e.g. "LOG_LEVEL_INFO".
 std::string_view log_level_name(LogLevel level);
-/// What a line says of itself where lines usually do: `INFO: ...`, `[ERROR] ...`, `2024-05-06 07:08:09,123 - name - WARNING
+/// What a line says of itself where lines usually do: `INFO: ...`, `[ERROR] ...`, `2024-05-06
+/// 07:08:09,123 - name - WARNING
 /// - ...`, `W0506 07:08:09 ...`, `level=info ...`, `error: ...`. Cost: the line's first 120 bytes.
 LogLevel guessed_level(std::string_view line);
 
@@ -61,12 +63,14 @@ struct LogFragment {
   std::uint64_t offset = 0;
   std::string bytes;  ///< of any content
   TimePoint received_time;
-  bool is_end = false;  ///< nothing follows: what has no line feed yet is a line. Passed over where more is known already
+  bool is_end = false;  ///< nothing follows: what has no line feed yet is a line. Passed over where
+                        ///< more is known already
   std::uint64_t source = 0;
   LogStreamId id() const { return {owner, run, rank, stream, source}; }
 };
 
-/// One line. A line of more bytes than the store's limit is several, each but the first marked as a continuation.
+/// One line. A line of more bytes than the store's limit is several, each but the first marked as a
+/// continuation.
 struct LogLine {
   std::uint64_t id = 0;  ///< rises with arrival over all streams of an owner, from 1, without a gap
   std::uint32_t run = 0;
@@ -87,7 +91,7 @@ struct LogFilter {
   std::vector<LogLevel> levels;
   TimePoint first_time;  ///< inclusive
   TimePoint last_time = TimePoint::never();
-  std::string text;  ///< what a line must contain; empty: anything
+  std::string text;       ///< what a line must contain; empty: anything
   bool is_regex = false;  ///< `text` is a regular expression as RE2 has them, matched within a line
   bool is_case_ignored = false;
 };
@@ -105,7 +109,8 @@ struct LogQuery {
   std::size_t bytes_max = std::size_t{16} << 20;
 };
 
-/// `next` is where the next call goes on, with the same query. At the end, forward, it is where new lines will be.
+/// `next` is where the next call goes on, with the same query. At the end, forward, it is where new
+/// lines will be.
 struct LogPage {
   std::vector<LogLine> lines;
   std::uint64_t next = 0;

@@ -30,7 +30,8 @@ TEST(TaskLog, GuessesTheLevelWhereLinesSayIt) {
       {"\xff\xfe\x00 12", LogLevel::kUnspecified},
       {"W05", LogLevel::kUnspecified},
   };
-  for (const auto& [line, level] : lines) EXPECT_EQ(log_level_name(guessed_level(line)), log_level_name(level)) << line;
+  for (const auto& [line, level] : lines)
+    EXPECT_EQ(log_level_name(guessed_level(line)), log_level_name(level)) << line;
 }
 
 }  // namespace

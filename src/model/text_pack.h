@@ -1,5 +1,5 @@
-// Many short texts in one buffer. A job carries some thirty texts, most of them empty; as separate strings
-// they would be a kilobyte of headers for each pending job.
+// Many short texts in one buffer. A job carries some thirty texts, most of them empty; as separate
+// strings they would be a kilobyte of headers for each pending job.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@
 
 namespace muster {
 
-/// One text per enumerator of `Key`, which counts from 0 and ends in `kCount`. Only texts that are not empty take room.
-/// Cost: `get` O(1), `set` O(size). Requires: all texts together below 4 GiB.
+/// One text per enumerator of `Key`, which counts from 0 and ends in `kCount`. Only texts that are
+/// not empty take room. Cost: `get` O(1), `set` O(size). Requires: all texts together below 4 GiB.
 template <class Key>
 class TextPack {
  public:
@@ -53,10 +53,12 @@ class TextPack {
     return pack;
   }
 
-  /// A pack of texts that are at hand at once: one for each key, empty where there is none. Cost: O(size), once.
+  /// A pack of texts that are at hand at once: one for each key, empty where there is none. Cost:
+  /// O(size), once.
   static TextPack of(const std::array<std::string_view, kSize>& texts) {
     TextPack pack;
-    for (std::size_t key = 0; key < kSize; ++key) pack.mask_ |= std::uint64_t{!texts[key].empty()} << key;
+    for (std::size_t key = 0; key < kSize; ++key)
+      pack.mask_ |= std::uint64_t{!texts[key].empty()} << key;
     Builder builder(pack.count());
     for (const std::string_view text : texts) {
       if (!text.empty()) builder.add(text);
@@ -70,12 +72,15 @@ class TextPack {
   std::size_t count() const { return static_cast<std::size_t>(std::popcount(mask_)); }
   std::string_view span_of(std::size_t place) const {
     const std::uint32_t begin = place == 0 ? 0 : end_at(place - 1);
-    return std::string_view(data_).substr(count() * sizeof(std::uint32_t) + begin, end_at(place) - begin);
+    return std::string_view(data_).substr(count() * sizeof(std::uint32_t) + begin,
+                                          end_at(place) - begin);
   }
   /// All texts one after the other.
-  std::string_view buffer() const { return std::string_view(data_).substr(count() * sizeof(std::uint32_t)); }
-  /// From a record. `ends`: where each text that is there ends in `buffer`. Requires: as many as bits in `mask`, none
-  /// beyond kSize, rising, the last at most the buffer's size; checked.
+  std::string_view buffer() const {
+    return std::string_view(data_).substr(count() * sizeof(std::uint32_t));
+  }
+  /// From a record. `ends`: where each text that is there ends in `buffer`. Requires: as many as
+  /// bits in `mask`, none beyond kSize, rising, the last at most the buffer's size; checked.
   void assign(std::uint64_t mask, std::span<const std::uint32_t> ends, std::string_view buffer) {
     CHECK(std::has_single_bit(mask) || mask == 0 || std::bit_width(mask) <= kSize);
     CHECK(static_cast<std::size_t>(std::popcount(mask)) == ends.size());
@@ -95,7 +100,9 @@ class TextPack {
 
  private:
   static constexpr std::uint64_t bit(Key key) { return 1ULL << static_cast<std::size_t>(key); }
-  std::size_t place_of(Key key) const { return static_cast<std::size_t>(std::popcount(mask_ & (bit(key) - 1))); }
+  std::size_t place_of(Key key) const {
+    return static_cast<std::size_t>(std::popcount(mask_ & (bit(key) - 1)));
+  }
   std::uint32_t end_at(std::size_t place) const {
     std::uint32_t end = 0;
     std::memcpy(&end, data_.data() + place * sizeof end, sizeof end);
@@ -105,7 +112,8 @@ class TextPack {
   /// Lays out `data_`: the ends of the texts, then the texts.
   class Builder {
    public:
-    explicit Builder(std::size_t count) : head_(count * sizeof(std::uint32_t)), data_(head_, '\0') {}
+    explicit Builder(std::size_t count)
+        : head_(count * sizeof(std::uint32_t)), data_(head_, '\0') {}
     void add(std::string_view text) {
       CHECK(data_.size() - head_ + text.size() < UINT32_MAX);
       data_ += text;

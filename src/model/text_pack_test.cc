@@ -40,7 +40,8 @@ TEST(TextPack, KeepsOnlyTheTextsAskedFor) {
   pack.set(JobText::kName, "train");
   pack.set(JobText::kComment, "a note");
   pack.set(JobText::kRlimits, "NOFILE=1");
-  const auto few = pack.only(1ULL << static_cast<int>(JobText::kComment) | 1ULL << static_cast<int>(JobText::kQos));
+  const auto few = pack.only(1ULL << static_cast<int>(JobText::kComment) |
+                             1ULL << static_cast<int>(JobText::kQos));
   EXPECT_EQ(few.get(JobText::kComment), "a note");
   EXPECT_EQ(few.get(JobText::kName), "");
   EXPECT_EQ(few.get(JobText::kRlimits), "");

@@ -16,7 +16,8 @@ std::string encode_batch(const EventBatch& batch) {
   for (unsigned i = 0; i < batch.blobs.size(); ++i) {
     const std::string& digest = batch.blobs[i].digest;
     blobs[i].setId(batch.blobs[i].id.value());
-    blobs[i].setDigest(kj::arrayPtr(reinterpret_cast<const kj::byte*>(digest.data()), digest.size()));
+    blobs[i].setDigest(
+        kj::arrayPtr(reinterpret_cast<const kj::byte*>(digest.data()), digest.size()));
     blobs[i].setSize(batch.blobs[i].size);
   }
   return message_bytes(message);
@@ -31,9 +32,10 @@ Result<EventBatch> decode_batch(std::string_view bytes) {
     for (const auto event : root.getEvents()) read(event, batch.events.emplace_back());
     for (const auto blob : root.getBlobs()) {
       const auto digest = blob.getDigest();
-      batch.blobs.push_back(BlobWrite{BlobId(blob.getId()),
-                                      std::string(reinterpret_cast<const char*>(digest.begin()), digest.size()),
-                                      blob.getSize(), nullptr});
+      batch.blobs.push_back(
+          BlobWrite{BlobId(blob.getId()),
+                    std::string(reinterpret_cast<const char*>(digest.begin()), digest.size()),
+                    blob.getSize(), nullptr});
     }
   }));
   return batch;

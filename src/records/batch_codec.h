@@ -12,7 +12,8 @@ namespace muster::records {
 /// The bytes of a batch's row. Blobs are not in them: they have rows of their own.
 std::string encode_batch(const EventBatch& batch);
 
-/// Errors: kCorruption when the bytes are no batch, or one of a newer version (the message names the event kind).
+/// Errors: kCorruption when the bytes are no batch, or one of a newer version (the message names
+/// the event kind).
 Result<EventBatch> decode_batch(std::string_view bytes);
 
 }  // namespace muster::records

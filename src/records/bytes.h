@@ -1,5 +1,5 @@
-// Cap'n Proto messages as strings of bytes, with third-party exceptions turned into errors here and nowhere else.
-// Internal to records/ and wire/.
+// Cap'n Proto messages as strings of bytes, with third-party exceptions turned into errors here and
+// nowhere else. Internal to records/ and wire/.
 #pragma once
 
 #include <capnp/message.h>
@@ -24,11 +24,13 @@ inline std::string message_bytes(capnp::MessageBuilder& message) {
   return bytes;
 }
 
-/// How often a reader may come by each word of a message, on the average, and what it may read of a small one.
+/// How often a reader may come by each word of a message, on the average, and what it may read of a
+/// small one.
 inline constexpr std::uint64_t kReadsMax = 4;
 inline constexpr std::uint64_t kReadsLeast = 1024;
 
-/// Calls `use(reader)` with the root of the message in `bytes`. Errors: kCorruption when it is malformed.
+/// Calls `use(reader)` with the root of the message in `bytes`. Errors: kCorruption when it is
+/// malformed.
 template <class Root, class Use>
 Status with_message(std::string_view bytes, Use&& use) {
   auto failure = kj::runCatchingExceptions([&] {
@@ -41,7 +43,8 @@ Status with_message(std::string_view bytes, Use&& use) {
       words = copy;
     }
     capnp::ReaderOptions options;
-    // What is read once is bounded by its size; only lists of elements without a size could be longer, and are not ours.
+    // What is read once is bounded by its size; only lists of elements without a size could be
+    // longer, and are not ours.
     options.traversalLimitInWords = kReadsMax * count + kReadsLeast;
     capnp::FlatArrayMessageReader reader(words, options);
     use(reader.template getRoot<Root>());

@@ -37,15 +37,27 @@ struct InputWriter {
   void operator()(const OperationsInput& input) { write(builder.initOperationsInput(), input); }
 };
 }  // namespace
-void write(schema::SearchInput::Builder builder, const SearchInput& value) { std::visit(InputWriter{builder}, value); }
+void write(schema::SearchInput::Builder builder, const SearchInput& value) {
+  std::visit(InputWriter{builder}, value);
+}
 void read(schema::SearchInput::Reader reader, SearchInput& value) {
   switch (reader.which()) {
     case schema::SearchInput::SEARCH_BEGUN: value.emplace<SearchBegun>(); return;
-    case schema::SearchInput::REPORT_INPUT: read(reader.getReportInput(), value.emplace<ReportInput>()); return;
-    case schema::SearchInput::EXIT_INPUT: read(reader.getExitInput(), value.emplace<ExitInput>()); return;
-    case schema::SearchInput::LIMIT_INPUT: read(reader.getLimitInput(), value.emplace<LimitInput>()); return;
-    case schema::SearchInput::AGAIN_INPUT: read(reader.getAgainInput(), value.emplace<AgainInput>()); return;
-    case schema::SearchInput::OPERATIONS_INPUT: read(reader.getOperationsInput(), value.emplace<OperationsInput>()); return;
+    case schema::SearchInput::REPORT_INPUT:
+      read(reader.getReportInput(), value.emplace<ReportInput>());
+      return;
+    case schema::SearchInput::EXIT_INPUT:
+      read(reader.getExitInput(), value.emplace<ExitInput>());
+      return;
+    case schema::SearchInput::LIMIT_INPUT:
+      read(reader.getLimitInput(), value.emplace<LimitInput>());
+      return;
+    case schema::SearchInput::AGAIN_INPUT:
+      read(reader.getAgainInput(), value.emplace<AgainInput>());
+      return;
+    case schema::SearchInput::OPERATIONS_INPUT:
+      read(reader.getOperationsInput(), value.emplace<OperationsInput>());
+      return;
   }
   KJ_FAIL_REQUIRE("input of an unknown kind: written by a newer version");
 }
@@ -56,35 +68,38 @@ using records::read;
 using records::write;
 
 template <class Holder>
-void read_nodes(capnp::List<schema::NodeGrant>::Reader list, std::shared_ptr<const Holder>& holder) {
+void read_nodes(capnp::List<schema::NodeGrant>::Reader list,
+                std::shared_ptr<const Holder>& holder) {
   auto fresh = std::make_shared<Holder>();
   read_list(list, fresh->nodes);
   holder = std::move(fresh);
 }
 
-#define STEP_STATE_FIELDS(F, S, L, P, O)                                                        \
-  S(id, Id)                                                                                     \
-  P(spec, Spec)                                                                                 \
-  F(state, State)                                                                               \
-  F(start_time, StartTime) F(end_time, EndTime) F(exit, Exit) S(usage, Usage) F(detail, Detail) \
-      F(begun, Begun) F(launch_key, LaunchKey) O(cancelled_by, CancelledBy)
+// clang-format off
+#define STEP_STATE_FIELDS(F, S, L, P, O) \
+  S(id, Id) P(spec, Spec) F(state, State) F(start_time, StartTime) F(end_time, EndTime) \
+  F(exit, Exit) S(usage, Usage) F(detail, Detail) F(begun, Begun) F(launch_key, LaunchKey) \
+  O(cancelled_by, CancelledBy)
+// clang-format on
 void write(schema::StepRecord::Builder builder, const StepState& value) {
   STEP_STATE_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
-  write_list(builder.initLayout(static_cast<unsigned>(value.layout->nodes.size())), value.layout->nodes);
+  write_list(builder.initLayout(static_cast<unsigned>(value.layout->nodes.size())),
+             value.layout->nodes);
 }
 void read(schema::StepRecord::Reader reader, StepState& value) {
   STEP_STATE_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
   read_nodes(reader.getLayout(), value.layout);
 }
 
-#define JOB_FIELDS(F, S, L, P, O)                                                                \
-  F(id, Id) P(spec, Spec) F(state, State) F(flags, Flags) F(reason, Reason) F(attempt, Attempt)  \
-  F(priority, Priority) L(partitions, Partitions) F(partition, Partition)                        \
-  F(time_limit, TimeLimit) F(submit_time, SubmitTime) F(eligible_time, EligibleTime)             \
-  F(start_time, StartTime) F(end_time, EndTime) F(suspend_time, SuspendTime)                     \
-  F(suspended_before, SuspendedBefore) F(exit, Exit) F(cancelled_by, By)                         \
-  F(hold_after, HoldAfter) F(array_job, ArrayJob) O(array_index, ArrayIndex)                     \
-  P(first_step, FirstStep)
+// clang-format off
+#define JOB_FIELDS(F, S, L, P, O) \
+  F(id, Id) P(spec, Spec) F(state, State) F(flags, Flags) F(reason, Reason) F(attempt, Attempt) \
+  F(priority, Priority) L(partitions, Partitions) F(partition, Partition) \
+  F(time_limit, TimeLimit) F(submit_time, SubmitTime) F(eligible_time, EligibleTime) \
+  F(start_time, StartTime) F(end_time, EndTime) F(suspend_time, SuspendTime) \
+  F(suspended_before, SuspendedBefore) F(exit, Exit) F(cancelled_by, By) F(hold_after, HoldAfter) \
+  F(array_job, ArrayJob) O(array_index, ArrayIndex) P(first_step, FirstStep)
+// clang-format on
 
 void write(schema::JobRecord::Builder builder, const Job& value) {
   JOB_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
@@ -108,7 +123,8 @@ void write(schema::JobRecord::Builder builder, const Job& value) {
   builder.setHasSession(value.run->has_session);
   builder.setIsStopAcknowledged(value.run->is_stop_acknowledged);
   builder.setForgottenSteps(value.run->forgotten.count);
-  if (value.run->forgotten.count != 0) write(builder.initForgottenUsage(), value.run->forgotten.usage);
+  if (value.run->forgotten.count != 0)
+    write(builder.initForgottenUsage(), value.run->forgotten.usage);
   builder.setForgottenExit(to_wire(value.run->forgotten.exit));
   auto steps = builder.initSteps(static_cast<unsigned>(value.run->steps.size()));
   for (unsigned i = 0; i < value.run->steps.size(); ++i) write(steps[i], value.run->steps[i]);
@@ -151,11 +167,14 @@ void read(schema::JobRecord::Reader reader, Job& value) {
   for (const auto step : reader.getSteps()) read(step, value.run->steps.emplace_back());
 }
 
-#define EXPERIMENT_FIELDS(F, S, L, P, O)                                                                  \
-  F(id, Id) P(spec, Spec) S(labels, Labels) F(state, State) F(submit_time, SubmitTime) F(end_time, EndTime) \
-  F(covered, Covered) O(outcome, Outcome) F(progress, Progress) L(trials, Trials) F(open_trials, OpenTrials) \
-  F(detail, Detail) S(retention, Retention) S(share, Share) F(is_collected, IsCollected) F(used_slot_time, UsedSlotTime) \
+// clang-format off
+#define EXPERIMENT_FIELDS(F, S, L, P, O) \
+  F(id, Id) P(spec, Spec) S(labels, Labels) F(state, State) F(submit_time, SubmitTime) \
+  F(end_time, EndTime) F(covered, Covered) O(outcome, Outcome) F(progress, Progress) \
+  L(trials, Trials) F(open_trials, OpenTrials) F(detail, Detail) S(retention, Retention) \
+  S(share, Share) F(is_collected, IsCollected) F(used_slot_time, UsedSlotTime) \
   O(max_slots, MaxSlots) O(log_retention_days, LogRetentionDays)
+// clang-format on
 void write(schema::ExperimentRecord::Builder builder, const Experiment& value) {
   EXPERIMENT_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
   write_list(builder.initInputs(static_cast<unsigned>(value.inputs.size())), value.inputs);
@@ -167,26 +186,30 @@ void read(schema::ExperimentRecord::Reader reader, Experiment& value) {
   if (reader.hasSearchState()) from_wire(reader.getSearchState(), value.search_state);
 }
 
-#define TRIAL_FIELDS(F, S, L, P, O)                                                                       \
-  F(id, Id) F(experiment, Experiment) F(index, Index) F(job, Job) F(state, State) F(seed, Seed)           \
-  F(bracket, Bracket) F(hparams, Hparams) O(target, Target) O(clone_of, CloneOf) F(is_waiting, IsWaiting) \
-  P(stop, Stop) F(is_invalid, IsInvalid) F(restarts, Restarts) O(awaits, Awaits) O(metric, Metric)        \
-  F(units, Units) F(submit_time, SubmitTime) F(end_time, EndTime) F(detail, Detail)                   \
-  F(source, Source) F(awaits_source, AwaitsSource) F(last_run, LastRun)                               \
-  L(log_matches, LogMatches) L(failed_runs, FailedRuns) O(log_retention_days, LogRetentionDays)    \
-  F(slots, Slots) F(resize_time, ResizeTime) F(imported_from, ImportedFrom)    \
-  O(ended_early_at, EndedEarlyAt) O(best_metric, BestMetric)
+// clang-format off
+#define TRIAL_FIELDS(F, S, L, P, O) \
+  F(id, Id) F(experiment, Experiment) F(index, Index) F(job, Job) F(state, State) F(seed, Seed) \
+  F(bracket, Bracket) F(hparams, Hparams) O(target, Target) O(clone_of, CloneOf) \
+  F(is_waiting, IsWaiting) P(stop, Stop) F(is_invalid, IsInvalid) F(restarts, Restarts) \
+  O(awaits, Awaits) O(metric, Metric) F(units, Units) F(submit_time, SubmitTime) \
+  F(end_time, EndTime) F(detail, Detail) F(source, Source) F(awaits_source, AwaitsSource) \
+  F(last_run, LastRun) L(log_matches, LogMatches) L(failed_runs, FailedRuns) \
+  O(log_retention_days, LogRetentionDays) F(slots, Slots) F(resize_time, ResizeTime) \
+  F(imported_from, ImportedFrom) O(ended_early_at, EndedEarlyAt) O(best_metric, BestMetric)
+// clang-format on
 RECORD(Trial, schema::TrialRecord, TRIAL_FIELDS)
 
 void write(schema::Blob::Builder builder, const BlobEntry& value) {
   builder.setId(to_wire(value.id));
-  builder.setDigest(kj::arrayPtr(reinterpret_cast<const kj::byte*>(value.digest.data()), value.digest.size()));
+  builder.setDigest(
+      kj::arrayPtr(reinterpret_cast<const kj::byte*>(value.digest.data()), value.digest.size()));
   builder.setSize(value.size);
   builder.setReferences(value.references);
 }
 void read(schema::Blob::Reader reader, BlobEntry& value) {
   from_wire(reader.getId(), value.id);
-  value.digest.assign(reinterpret_cast<const char*>(reader.getDigest().begin()), reader.getDigest().size());
+  value.digest.assign(reinterpret_cast<const char*>(reader.getDigest().begin()),
+                      reader.getDigest().size());
   value.size = reader.getSize();
   value.references = reader.getReferences();
 }
@@ -210,11 +233,13 @@ void read(schema::AnsweredRequest::Reader reader, AnswerEntry& value) {
 // Found by argument-dependent look-up, which does not see into an unnamed namespace.
 DECLARE_RECORD(ClusterEntry, schema::ClusterRecord)
 
-#define CLUSTER_FIELDS(F, S, L, P, O)                                              \
-  S(settings, Settings) L(partitions, Partitions) F(epoch, Epoch)                  \
-  F(next_job, NextJob) F(next_blob, NextBlob) F(time, Time)                   \
-  F(next_experiment, NextExperiment) F(next_trial, NextTrial) L(next_documents, NextDocuments) \
-  F(cluster_id, ClusterId) F(rules, Rules)
+// clang-format off
+#define CLUSTER_FIELDS(F, S, L, P, O) \
+  S(settings, Settings) L(partitions, Partitions) F(epoch, Epoch) F(next_job, NextJob) \
+  F(next_blob, NextBlob) F(time, Time) F(next_experiment, NextExperiment) \
+  F(next_trial, NextTrial) L(next_documents, NextDocuments) F(cluster_id, ClusterId) \
+  F(rules, Rules)
+// clang-format on
 RECORD(ClusterEntry, schema::ClusterRecord, CLUSTER_FIELDS)
 
 std::string encode_slice(const SliceToWrite& value) {
@@ -231,15 +256,18 @@ std::string encode_slice(const SliceToWrite& value) {
   auto blobs = builder.initBlobs(static_cast<unsigned>(value.blobs.size()));
   for (unsigned i = 0; i < value.blobs.size(); ++i) write(blobs[i], value.blobs[i]);
   auto experiments = builder.initExperiments(static_cast<unsigned>(value.experiments.size()));
-  for (unsigned i = 0; i < value.experiments.size(); ++i) write(experiments[i], *value.experiments[i]);
+  for (unsigned i = 0; i < value.experiments.size(); ++i)
+    write(experiments[i], *value.experiments[i]);
   auto trials = builder.initTrials(static_cast<unsigned>(value.trials.size()));
   for (unsigned i = 0; i < value.trials.size(); ++i) write(trials[i], *value.trials[i]);
   auto checkpoints = builder.initCheckpoints(static_cast<unsigned>(value.checkpoints.size()));
-  for (unsigned i = 0; i < value.checkpoints.size(); ++i) write(checkpoints[i], *value.checkpoints[i]);
+  for (unsigned i = 0; i < value.checkpoints.size(); ++i)
+    write(checkpoints[i], *value.checkpoints[i]);
   auto documents = builder.initDocuments(static_cast<unsigned>(value.documents.size()));
   for (unsigned i = 0; i < value.documents.size(); ++i) write(documents[i], *value.documents[i]);
   auto collections = builder.initCollections(static_cast<unsigned>(value.collections.size()));
-  for (unsigned i = 0; i < value.collections.size(); ++i) write(collections[i], value.collections[i]);
+  for (unsigned i = 0; i < value.collections.size(); ++i)
+    write(collections[i], value.collections[i]);
   auto answers = builder.initRequests(static_cast<unsigned>(value.answers.size()));
   for (unsigned i = 0; i < value.answers.size(); ++i) write(answers[i], value.answers[i]);
   return message_bytes(message);
@@ -255,11 +283,15 @@ Result<Slice> decode_slice(std::string_view bytes) {
       read(node.getStatus(), status);
     }
     for (const auto blob : reader.getBlobs()) read(blob, value.blobs.emplace_back());
-    for (const auto experiment : reader.getExperiments()) read(experiment, value.experiments.emplace_back());
+    for (const auto experiment : reader.getExperiments())
+      read(experiment, value.experiments.emplace_back());
     for (const auto trial : reader.getTrials()) read(trial, value.trials.emplace_back());
-    for (const auto checkpoint : reader.getCheckpoints()) read_into(checkpoint, value.checkpoints.emplace_back());
-    for (const auto document : reader.getDocuments()) read_into(document, value.documents.emplace_back());
-    for (const auto collection : reader.getCollections()) read(collection, value.collections.emplace_back());
+    for (const auto checkpoint : reader.getCheckpoints())
+      read_into(checkpoint, value.checkpoints.emplace_back());
+    for (const auto document : reader.getDocuments())
+      read_into(document, value.documents.emplace_back());
+    for (const auto collection : reader.getCollections())
+      read(collection, value.collections.emplace_back());
     for (const auto job : reader.getJobs()) read(job, value.jobs.emplace_back());
     for (const auto answer : reader.getRequests()) read(answer, value.answers.emplace_back());
   }));

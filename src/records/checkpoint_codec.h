@@ -1,4 +1,5 @@
-// Checkpoint slices: part of the state at one sequence number, as bytes. See docs/internals/journal.md.
+// Checkpoint slices: part of the state at one sequence number, as bytes. See
+// docs/internals/journal.md.
 #pragma once
 
 #include <memory>
@@ -41,7 +42,8 @@ struct ClusterEntry {
   std::uint32_t rules = 0;  ///< EpochStarted::rules
 };
 
-/// What one slice holds. Jobs, experiments and trials are borrowed when encoding and owned when decoding.
+/// What one slice holds. Jobs, experiments and trials are borrowed when encoding and owned when
+/// decoding.
 struct SliceToWrite {
   std::optional<ClusterEntry> cluster;
   std::vector<std::pair<NodeConfig, NodeStatus>> nodes;

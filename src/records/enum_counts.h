@@ -1,5 +1,5 @@
-// How many enumerators each recorded enum has: what is read beyond them was written by a newer version, or is damaged.
-// Internal to records/.
+// How many enumerators each recorded enum has: what is read beyond them was written by a newer
+// version, or is damaged. Internal to records/.
 #pragma once
 
 #include "model/agent_message.h"
@@ -8,39 +8,70 @@
 
 namespace muster::records {
 
-/// The number of enumerators, which count from 0 (`ErrorCode` from 1). Specialised for each enum that is recorded.
+/// The number of enumerators, which count from 0 (`ErrorCode` from 1). Specialised for each enum
+/// that is recorded.
 template <class Enum>
 inline constexpr unsigned kEnumCount = 0;
 
-template <> inline constexpr unsigned kEnumCount<ErrorCode> = 13;
-template <> inline constexpr unsigned kEnumCount<JobKind> = 3;
-template <> inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;
-template <> inline constexpr unsigned kEnumCount<JobVerb> = 8;
-template <> inline constexpr unsigned kEnumCount<UpdateKind> = 4;
-template <> inline constexpr unsigned kEnumCount<MemoryScope> = 4;
-template <> inline constexpr unsigned kEnumCount<Sharing> = 4;
-template <> inline constexpr unsigned kEnumCount<PartitionState> = 4;
-template <> inline constexpr unsigned kEnumCount<PendingReason> = 31;
-template <> inline constexpr unsigned kEnumCount<DependencyKind> = 6;
-template <> inline constexpr unsigned kEnumCount<DependencyState> = 3;
-template <> inline constexpr unsigned kEnumCount<QueryKind> = 14;
-template <> inline constexpr unsigned kEnumCount<QueryDetail> = 4;
-template <> inline constexpr unsigned kEnumCount<StepPhase> = 4;
-template <> inline constexpr unsigned kEnumCount<ExperimentState> = 10;
-template <> inline constexpr unsigned kEnumCount<ExperimentVerb> = 7;
-template <> inline constexpr unsigned kEnumCount<TrialState> = 4;
-template <> inline constexpr unsigned kEnumCount<Visibility> = 3;
-template <> inline constexpr unsigned kEnumCount<TrialExit> = 4;
-template <> inline constexpr unsigned kEnumCount<SearchOutcome> = 3;
-template <> inline constexpr unsigned kEnumCount<StopCause> = 5;
-template <> inline constexpr unsigned kEnumCount<SearchVerb> = 5;
-template <> inline constexpr unsigned kEnumCount<StopCall> = 5;
-template <> inline constexpr unsigned kEnumCount<RunNote> = 2;
-template <> inline constexpr unsigned kEnumCount<LogAction> = 3;
-template <> inline constexpr unsigned kEnumCount<CheckpointState> = 5;
-template <> inline constexpr unsigned kEnumCount<DocumentKind> = 7;
-template <> inline constexpr unsigned kEnumCount<LogOwnerKind> = 2;
-template <> inline constexpr unsigned kEnumCount<LogStream> = 2;
-template <> inline constexpr unsigned kEnumCount<LogLevel> = 7;
+template <>
+inline constexpr unsigned kEnumCount<ErrorCode> = 13;
+template <>
+inline constexpr unsigned kEnumCount<JobKind> = 3;
+template <>
+inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;
+template <>
+inline constexpr unsigned kEnumCount<JobVerb> = 8;
+template <>
+inline constexpr unsigned kEnumCount<UpdateKind> = 4;
+template <>
+inline constexpr unsigned kEnumCount<MemoryScope> = 4;
+template <>
+inline constexpr unsigned kEnumCount<Sharing> = 4;
+template <>
+inline constexpr unsigned kEnumCount<PartitionState> = 4;
+template <>
+inline constexpr unsigned kEnumCount<PendingReason> = 31;
+template <>
+inline constexpr unsigned kEnumCount<DependencyKind> = 6;
+template <>
+inline constexpr unsigned kEnumCount<DependencyState> = 3;
+template <>
+inline constexpr unsigned kEnumCount<QueryKind> = 14;
+template <>
+inline constexpr unsigned kEnumCount<QueryDetail> = 4;
+template <>
+inline constexpr unsigned kEnumCount<StepPhase> = 4;
+template <>
+inline constexpr unsigned kEnumCount<ExperimentState> = 10;
+template <>
+inline constexpr unsigned kEnumCount<ExperimentVerb> = 7;
+template <>
+inline constexpr unsigned kEnumCount<TrialState> = 4;
+template <>
+inline constexpr unsigned kEnumCount<Visibility> = 3;
+template <>
+inline constexpr unsigned kEnumCount<TrialExit> = 4;
+template <>
+inline constexpr unsigned kEnumCount<SearchOutcome> = 3;
+template <>
+inline constexpr unsigned kEnumCount<StopCause> = 5;
+template <>
+inline constexpr unsigned kEnumCount<SearchVerb> = 5;
+template <>
+inline constexpr unsigned kEnumCount<StopCall> = 5;
+template <>
+inline constexpr unsigned kEnumCount<RunNote> = 2;
+template <>
+inline constexpr unsigned kEnumCount<LogAction> = 3;
+template <>
+inline constexpr unsigned kEnumCount<CheckpointState> = 5;
+template <>
+inline constexpr unsigned kEnumCount<DocumentKind> = 7;
+template <>
+inline constexpr unsigned kEnumCount<LogOwnerKind> = 2;
+template <>
+inline constexpr unsigned kEnumCount<LogStream> = 2;
+template <>
+inline constexpr unsigned kEnumCount<LogLevel> = 7;
 
 }  // namespace muster::records

@@ -14,9 +14,11 @@ DECLARE_RECORD(SearchInput, schema::SearchInput)
 
 namespace muster::records {
 
+// clang-format off
 #define TRIAL_PLAN_FIELDS(F, S, L, P, O) \
-  F(trial, Trial) F(seed, Seed) F(bracket, Bracket) F(hparams, Hparams) O(target, Target) O(clone_of, CloneOf) \
-  F(source, Source) F(awaits_source, AwaitsSource)
+  F(trial, Trial) F(seed, Seed) F(bracket, Bracket) F(hparams, Hparams) O(target, Target) \
+  O(clone_of, CloneOf) F(source, Source) F(awaits_source, AwaitsSource)
+// clang-format on
 RECORD(TrialPlan, schema::TrialPlan, TRIAL_PLAN_FIELDS)
 
 #define TRIAL_AWAIT_FIELDS(F, S, L, P, O) F(trial, Trial) O(units, Units)
@@ -38,11 +40,13 @@ using records::write;
 
 // An allocation or layout is stored as the list of its nodes.
 template <class Holder>
-void write_nodes(capnp::List<schema::NodeGrant>::Builder list, const std::shared_ptr<const Holder>& holder) {
+void write_nodes(capnp::List<schema::NodeGrant>::Builder list,
+                 const std::shared_ptr<const Holder>& holder) {
   write_list(list, holder->nodes);
 }
 template <class Holder>
-void read_nodes(capnp::List<schema::NodeGrant>::Reader list, std::shared_ptr<const Holder>& holder) {
+void read_nodes(capnp::List<schema::NodeGrant>::Reader list,
+                std::shared_ptr<const Holder>& holder) {
   auto fresh = std::make_shared<Holder>();
   read_list(list, fresh->nodes);
   holder = std::move(fresh);
@@ -60,12 +64,13 @@ RECORD(JobIdsReserved, schema::JobIdsReserved, JOB_IDS_RESERVED_FIELDS)
 #define CONFIG_APPLIED_FIELDS(F, S, L, P, O) P(config, Config)
 RECORD(ConfigApplied, schema::ConfigApplied, CONFIG_APPLIED_FIELDS)
 
-#define NODE_REGISTERED_FIELDS(F, S, L, P, O)                                                  \
-  F(node, Node)                                                                                \
-  F(boot_id, BootId)                                                                           \
-  F(boot_time, BootTime) F(agent_start_time, AgentStartTime) F(version, Version) F(arch, Arch) \
-      F(os, Os) F(set_conditions, SetConditions) F(clear_conditions, ClearConditions)          \
-          F(reason, Reason) F(machine_id, MachineId) F(shortfall, Shortfall)
+// clang-format off
+#define NODE_REGISTERED_FIELDS(F, S, L, P, O) \
+  F(node, Node) F(boot_id, BootId) F(boot_time, BootTime) F(agent_start_time, AgentStartTime) \
+  F(version, Version) F(arch, Arch) F(os, Os) F(set_conditions, SetConditions) \
+  F(clear_conditions, ClearConditions) F(reason, Reason) F(machine_id, MachineId) \
+  F(shortfall, Shortfall)
+// clang-format on
 RECORD(NodeRegistered, schema::NodeRegistered, NODE_REGISTERED_FIELDS)
 
 void write(schema::NodeChanged::Builder builder, const NodeChanged& value) {
@@ -80,7 +85,8 @@ void write(schema::NodeChanged::Builder builder, const NodeChanged& value) {
   MUSTER_WRITE_O(fault, Fault)
   if (value.features) {
     builder.setHasFeatures(true);
-    write_list(builder.initFeatures(static_cast<unsigned>(value.features->size())), *value.features);
+    write_list(builder.initFeatures(static_cast<unsigned>(value.features->size())),
+               *value.features);
   }
 }
 void read(schema::NodeChanged::Reader reader, NodeChanged& value) {
@@ -99,10 +105,12 @@ void read(schema::NodeChanged::Reader reader, NodeChanged& value) {
 #define PARTITION_CHANGED_FIELDS(F, S, L, P, O) F(partition, Partition) S(config, Config)
 RECORD(PartitionChanged, schema::PartitionChanged, PARTITION_CHANGED_FIELDS)
 
-#define JOB_SUBMITTED_FIELDS(F, S, L, P, O)                                                     \
-  F(job, Job) P(spec, Spec) F(priority, Priority) F(flags, Flags) L(partitions, Partitions)     \
-  F(time_limit, TimeLimit) P(array, Array) S(dependencies, Dependencies)                        \
-  P(first_step, FirstStep) F(reason, Reason)
+// clang-format off
+#define JOB_SUBMITTED_FIELDS(F, S, L, P, O) \
+  F(job, Job) P(spec, Spec) F(priority, Priority) F(flags, Flags) L(partitions, Partitions) \
+  F(time_limit, TimeLimit) P(array, Array) S(dependencies, Dependencies) P(first_step, FirstStep) \
+  F(reason, Reason)
+// clang-format on
 RECORD(JobSubmitted, schema::JobSubmitted, JOB_SUBMITTED_FIELDS)
 
 #define ARRAY_SPLIT_FIELDS(F, S, L, P, O) F(array, Array) F(index, Index) F(element, Element)
@@ -113,7 +121,8 @@ void write(schema::JobStarted::Builder builder, const JobStarted& value) {
   builder.setPartition(to_wire(value.partition));
   builder.setTimeLimit(to_wire(value.time_limit));
   builder.setRunKey(value.run_key);
-  write_nodes(builder.initAllocation(static_cast<unsigned>(value.allocation->nodes.size())), value.allocation);
+  write_nodes(builder.initAllocation(static_cast<unsigned>(value.allocation->nodes.size())),
+              value.allocation);
 }
 void read(schema::JobStarted::Reader reader, JobStarted& value) {
   from_wire(reader.getJob(), value.job);
@@ -123,27 +132,35 @@ void read(schema::JobStarted::Reader reader, JobStarted& value) {
   read_nodes(reader.getAllocation(), value.allocation);
 }
 
-#define JOB_ENDING_FIELDS(F, S, L, P, O)                                                  \
+// clang-format off
+#define JOB_ENDING_FIELDS(F, S, L, P, O) \
   F(job, Job) F(state, State) F(reason, Reason) F(exit, Exit) F(by, By) F(detail, Detail) \
   F(is_clean, IsClean) F(requeue_after, RequeueAfter) F(hold_after, HoldAfter) \
   F(is_restart, IsRestart) F(is_early, IsEarly)
+// clang-format on
 RECORD(JobEnding, schema::JobEnding, JOB_ENDING_FIELDS)
 
 #define NODE_RELEASED_FIELDS(F, S, L, P, O) F(job, Job) F(node, Node) L(parts, Parts)
 RECORD(NodeReleased, schema::NodeReleased, NODE_RELEASED_FIELDS)
 
-#define JOB_REQUEUED_FIELDS(F, S, L, P, O) F(job, Job) F(eligible_time, EligibleTime) F(flags, Flags)
+// clang-format off
+#define JOB_REQUEUED_FIELDS(F, S, L, P, O) \
+  F(job, Job) F(eligible_time, EligibleTime) F(flags, Flags)
+// clang-format on
 RECORD(JobRequeued, schema::JobRequeued, JOB_REQUEUED_FIELDS)
 
-#define JOB_CHANGED_FIELDS(F, S, L, P, O)                                              \
-  F(job, Job) P(spec, Spec) O(priority, Priority) O(time_limit, TimeLimit)             \
-  O(eligible_time, EligibleTime) O(flags, Flags) P(dependencies, Dependencies)         \
+// clang-format off
+#define JOB_CHANGED_FIELDS(F, S, L, P, O) \
+  F(job, Job) P(spec, Spec) O(priority, Priority) O(time_limit, TimeLimit) \
+  O(eligible_time, EligibleTime) O(flags, Flags) P(dependencies, Dependencies) \
   O(array_throttle, ArrayThrottle) O(reason, Reason) P(array, Array) F(is_warned, IsWarned)
+// clang-format on
 void write(schema::JobChanged::Builder builder, const JobChanged& value) {
   JOB_CHANGED_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
   if (value.partitions) {
     builder.setHasPartitions(true);
-    write_list(builder.initPartitions(static_cast<unsigned>(value.partitions->size())), *value.partitions);
+    write_list(builder.initPartitions(static_cast<unsigned>(value.partitions->size())),
+               *value.partitions);
   }
 }
 void read(schema::JobChanged::Reader reader, JobChanged& value) {
@@ -186,8 +203,10 @@ RECORD(StepBegun, schema::StepBegun, STEP_BEGUN_FIELDS)
 #define STEP_CANCELLED_FIELDS(F, S, L, P, O) S(step, Step) F(by, By)
 RECORD(StepCancelled, schema::StepCancelled, STEP_CANCELLED_FIELDS)
 
+// clang-format off
 #define STEP_ENDED_FIELDS(F, S, L, P, O) \
   S(step, Step) F(state, State) F(exit, Exit) S(usage, Usage) F(detail, Detail)
+// clang-format on
 RECORD(StepEnded, schema::StepEnded, STEP_ENDED_FIELDS)
 
 void write(schema::RequestAnswered::Builder builder, const RequestAnswered& value) {
@@ -205,28 +224,41 @@ void read(schema::RequestAnswered::Reader reader, RequestAnswered& value) {
 #define STOP_REQUESTED_FIELDS(F, S, L, P, O) F(job, Job) S(order, Order)
 RECORD(StopRequested, schema::StopRequested, STOP_REQUESTED_FIELDS)
 
-#define EXPERIMENT_CREATED_FIELDS(F, S, L, P, O) F(experiment, Experiment) P(spec, Spec) S(labels, Labels) F(state, State)
+// clang-format off
+#define EXPERIMENT_CREATED_FIELDS(F, S, L, P, O) \
+  F(experiment, Experiment) P(spec, Spec) S(labels, Labels) F(state, State)
+// clang-format on
 RECORD(ExperimentCreated, schema::ExperimentCreated, EXPERIMENT_CREATED_FIELDS)
 
+// clang-format off
 #define EXPERIMENT_CHANGED_FIELDS(F, S, L, P, O) \
-  F(experiment, Experiment) O(state, State) P(labels, Labels) O(max_concurrent, MaxConcurrent) F(detail, Detail) \
-  P(retention, Retention) P(share, Share) F(is_collected, IsCollected) O(max_slots, MaxSlots)
+  F(experiment, Experiment) O(state, State) P(labels, Labels) O(max_concurrent, MaxConcurrent) \
+  F(detail, Detail) P(retention, Retention) P(share, Share) F(is_collected, IsCollected) \
+  O(max_slots, MaxSlots)
+// clang-format on
 RECORD(ExperimentChanged, schema::ExperimentChanged, EXPERIMENT_CHANGED_FIELDS)
 
-#define SEARCH_DECIDED_FIELDS(F, S, L, P, O)                                                        \
-  F(experiment, Experiment) F(covered, Covered) F(state, State) F(progress, Progress)               \
-  L(stops, Stops) L(continued, Continued) L(created, Created) F(first_trial, FirstTrial)            \
+// clang-format off
+#define SEARCH_DECIDED_FIELDS(F, S, L, P, O) \
+  F(experiment, Experiment) F(covered, Covered) F(state, State) F(progress, Progress) \
+  L(stops, Stops) L(continued, Continued) L(created, Created) F(first_trial, FirstTrial) \
   L(awaits, Awaits) O(outcome, Outcome)
+// clang-format on
 RECORD(SearchDecided, schema::SearchDecided, SEARCH_DECIDED_FIELDS)
 
+// clang-format off
 #define TRIAL_REPORTED_FIELDS(F, S, L, P, O) \
   F(trial, Trial) S(report, Report) F(is_input, IsInput) F(is_at_target, IsAtTarget)
+// clang-format on
 RECORD(TrialReported, schema::TrialReported, TRIAL_REPORTED_FIELDS)
 
 #define TRIAL_FLAGGED_FIELDS(F, S, L, P, O) F(trial, Trial)
 RECORD(TrialFlagged, schema::TrialFlagged, TRIAL_FLAGGED_FIELDS)
 
-#define TRIAL_ENDED_FIELDS(F, S, L, P, O) F(trial, Trial) F(state, State) F(exit, Exit) F(detail, Detail)
+// clang-format off
+#define TRIAL_ENDED_FIELDS(F, S, L, P, O) \
+  F(trial, Trial) F(state, State) F(exit, Exit) F(detail, Detail)
+// clang-format on
 RECORD(TrialEnded, schema::TrialEnded, TRIAL_ENDED_FIELDS)
 
 #define RUN_NOTED_FIELDS(F, S, L, P, O) F(job, Job) F(note, Note)
@@ -244,9 +276,11 @@ RECORD(DocumentDeleted, schema::DocumentDeleted, DOCUMENT_DELETED_FIELDS)
 #define TRIAL_SOURCED_FIELDS(F, S, L, P, O) F(trial, Trial) F(source, Source)
 RECORD(TrialSourced, schema::TrialSourced, TRIAL_SOURCED_FIELDS)
 
+// clang-format off
 #define EXPERIMENT_CONTINUED_FIELDS(F, S, L, P, O) \
-  F(experiment, Experiment) P(spec, Spec) L(trials, Trials) L(closed, Closed) F(covered, Covered) F(search_state, SearchState) \
-  F(hparams, Hparams)
+  F(experiment, Experiment) P(spec, Spec) L(trials, Trials) L(closed, Closed) F(covered, Covered) \
+  F(search_state, SearchState) F(hparams, Hparams)
+// clang-format on
 RECORD(ExperimentContinued, schema::ExperimentContinued, EXPERIMENT_CONTINUED_FIELDS)
 
 #define EXPERIMENT_DELETED_FIELDS(F, S, L, P, O) F(experiment, Experiment)
@@ -261,7 +295,10 @@ RECORD(CollectionEnded, schema::CollectionEnded, COLLECTION_ENDED_FIELDS)
 #define LOG_MATCHED_FIELDS(F, S, L, P, O) F(trial, Trial) S(match, Match)
 RECORD(LogMatched, schema::LogMatched, LOG_MATCHED_FIELDS)
 
-#define LOG_RETENTION_SET_FIELDS(F, S, L, P, O) F(experiment, Experiment) F(trial, Trial) F(days, Days)
+// clang-format off
+#define LOG_RETENTION_SET_FIELDS(F, S, L, P, O) \
+  F(experiment, Experiment) F(trial, Trial) F(days, Days)
+// clang-format on
 RECORD(LogRetentionSet, schema::LogRetentionSet, LOG_RETENTION_SET_FIELDS)
 
 #define SEARCH_OPERATED_FIELDS(F, S, L, P, O) F(experiment, Experiment) S(input, Input)
@@ -280,31 +317,36 @@ void read(schema::ImportedExperiment::Reader reader, ExperimentImported& value) 
 #define TRIAL_IMPORTED_FIELDS(F, S, L, P, O) S(trial, Trial)
 RECORD(TrialImported, schema::TrialImported, TRIAL_IMPORTED_FIELDS)
 
-#define EVENT_BODIES(X)                                                                              \
-  X(EpochStarted, EPOCH_STARTED) X(ConfigApplied, CONFIG_APPLIED) X(NodeRegistered, NODE_REGISTERED) \
-  X(NodeChanged, NODE_CHANGED) X(PartitionChanged, PARTITION_CHANGED)                                \
-  X(JobSubmitted, JOB_SUBMITTED) X(ArraySplit, ARRAY_SPLIT) X(JobStarted, JOB_STARTED)               \
-  X(JobEnding, JOB_ENDING) X(NodeReleased, NODE_RELEASED) X(JobRequeued, JOB_REQUEUED)               \
-  X(JobChanged, JOB_CHANGED) X(JobSuspended, JOB_SUSPENDED) X(JobResumed, JOB_RESUMED)               \
-  X(JobsEvicted, JOBS_EVICTED) X(StepCreated, STEP_CREATED) X(StepEnded, STEP_ENDED)                 \
-  X(RequestAnswered, REQUEST_ANSWERED) X(StopRequested, STOP_REQUESTED)                              \
-  X(ExperimentCreated, EXPERIMENT_CREATED) X(ExperimentChanged, EXPERIMENT_CHANGED)                  \
-  X(SearchDecided, SEARCH_DECIDED) X(TrialReported, TRIAL_REPORTED) X(TrialFlagged, TRIAL_FLAGGED)   \
-  X(TrialEnded, TRIAL_ENDED) X(RunNoted, RUN_NOTED) X(CheckpointNoted, CHECKPOINT_NOTED)             \
-  X(DocumentStored, DOCUMENT_STORED) X(DocumentDeleted, DOCUMENT_DELETED)                            \
-  X(TrialSourced, TRIAL_SOURCED) X(ExperimentContinued, EXPERIMENT_CONTINUED)                        \
-  X(ExperimentDeleted, EXPERIMENT_DELETED) X(CollectionBegun, COLLECTION_BEGUN) X(CollectionEnded, COLLECTION_ENDED) \
+// clang-format off
+#define EVENT_BODIES(X) \
+  X(EpochStarted, EPOCH_STARTED) X(ConfigApplied, CONFIG_APPLIED) \
+  X(NodeRegistered, NODE_REGISTERED) X(NodeChanged, NODE_CHANGED) \
+  X(PartitionChanged, PARTITION_CHANGED) X(JobSubmitted, JOB_SUBMITTED) \
+  X(ArraySplit, ARRAY_SPLIT) X(JobStarted, JOB_STARTED) X(JobEnding, JOB_ENDING) \
+  X(NodeReleased, NODE_RELEASED) X(JobRequeued, JOB_REQUEUED) X(JobChanged, JOB_CHANGED) \
+  X(JobSuspended, JOB_SUSPENDED) X(JobResumed, JOB_RESUMED) X(JobsEvicted, JOBS_EVICTED) \
+  X(StepCreated, STEP_CREATED) X(StepEnded, STEP_ENDED) X(RequestAnswered, REQUEST_ANSWERED) \
+  X(StopRequested, STOP_REQUESTED) X(ExperimentCreated, EXPERIMENT_CREATED) \
+  X(ExperimentChanged, EXPERIMENT_CHANGED) X(SearchDecided, SEARCH_DECIDED) \
+  X(TrialReported, TRIAL_REPORTED) X(TrialFlagged, TRIAL_FLAGGED) X(TrialEnded, TRIAL_ENDED) \
+  X(RunNoted, RUN_NOTED) X(CheckpointNoted, CHECKPOINT_NOTED) X(DocumentStored, DOCUMENT_STORED) \
+  X(DocumentDeleted, DOCUMENT_DELETED) X(TrialSourced, TRIAL_SOURCED) \
+  X(ExperimentContinued, EXPERIMENT_CONTINUED) X(ExperimentDeleted, EXPERIMENT_DELETED) \
+  X(CollectionBegun, COLLECTION_BEGUN) X(CollectionEnded, COLLECTION_ENDED) \
   X(LogMatched, LOG_MATCHED) X(LogRetentionSet, LOG_RETENTION_SET) \
-  X(SearchOperated, SEARCH_OPERATED) X(TrialResized, TRIAL_RESIZED)                                  \
-  X(ExperimentImported, EXPERIMENT_IMPORTED) X(TrialImported, TRIAL_IMPORTED)                         \
-  X(ClockStepped, CLOCK_STEPPED) X(JobIdsReserved, JOB_IDS_RESERVED)                                 \
-  X(StepsForgotten, STEPS_FORGOTTEN) X(ExperimentEnded, EXPERIMENT_ENDED) X(SearchAsked, SEARCH_ASKED) \
-  X(StepBegun, STEP_BEGUN) X(StepCancelled, STEP_CANCELLED)
+  X(SearchOperated, SEARCH_OPERATED) X(TrialResized, TRIAL_RESIZED) \
+  X(ExperimentImported, EXPERIMENT_IMPORTED) X(TrialImported, TRIAL_IMPORTED) \
+  X(ClockStepped, CLOCK_STEPPED) X(JobIdsReserved, JOB_IDS_RESERVED) \
+  X(StepsForgotten, STEPS_FORGOTTEN) X(ExperimentEnded, EXPERIMENT_ENDED) \
+  X(SearchAsked, SEARCH_ASKED) X(StepBegun, STEP_BEGUN) X(StepCancelled, STEP_CANCELLED)
+// clang-format on
 
 struct BodyWriter {
   schema::Event::Builder builder;
+// clang-format off
 #define WRITE_BODY(Type, WHICH) \
   void operator()(const Type& body) { write(builder.init##Type(), body); }
+  // clang-format on
   EVENT_BODIES(WRITE_BODY)
 };
 
@@ -312,19 +354,22 @@ struct BodyWriter {
 
 void write(schema::Event::Builder builder, const Event& value) {
   builder.setTime(to_wire(value.time));
-  std::visit(BodyWriter{builder}, value.body);
+  visit(BodyWriter{builder}, value.body);
 }
 
 void read(schema::Event::Reader reader, Event& value) {
   from_wire(reader.getTime(), value.time);
   switch (reader.which()) {
+// clang-format off
 #define READ_BODY(Type, WHICH)                                \
   case schema::Event::WHICH:                                  \
     read(reader.get##Type(), value.body.emplace<Type>());     \
     return;
+    // clang-format on
     EVENT_BODIES(READ_BODY)
   }
-  KJ_FAIL_REQUIRE("event of an unknown kind: written by a newer version", static_cast<unsigned>(reader.which()));
+  KJ_FAIL_REQUIRE("event of an unknown kind: written by a newer version",
+                  static_cast<unsigned>(reader.which()));
 }
 
 }  // namespace muster::records

@@ -1,11 +1,12 @@
-// How a model value becomes Cap'n Proto fields and back, from one list of fields for both directions.
+// How a model value becomes Cap'n Proto fields and back, from one list of fields for both
+// directions.
 //
 // A struct's list is a macro `FOO_FIELDS(F, S, L, P, O)` with one entry per field:
 //   F(member, Name)  a scalar, text, id, time, enum or bitmap       S  a nested struct
-//   L  a vector (of structs, texts or scalars)                      P  an optional struct, absent when null
-//   O  an optional scalar or list, with a `hasName` field beside it
-// RECORD(Type, schema::Type, FOO_FIELDS) then defines write(builder, value) and read(reader, value).
-// A value outside its enum's range is refused as corrupt. Internal to records/.
+//   L  a vector (of structs, texts or scalars)                      P  an optional struct, absent
+//   when null O  an optional scalar or list, with a `hasName` field beside it
+// RECORD(Type, schema::Type, FOO_FIELDS) then defines write(builder, value) and read(reader,
+// value). A value outside its enum's range is refused as corrupt. Internal to records/.
 #pragma once
 
 #include <capnp/any.h>
@@ -31,13 +32,14 @@ namespace muster::records {
 
 // ---- scalars to the wire ----
 template <class T>
-  requires std::is_integral_v<T>
-T to_wire(T value) { return value; }
+requires std::is_integral_v<T> T to_wire(T value) { return value; }
 template <class T>
-  requires std::is_enum_v<T>
+requires std::is_enum_v<T>
 auto to_wire(T value) { return static_cast<std::underlying_type_t<T>>(value); }
 template <class Tag, class Rep>
-Rep to_wire(Id<Tag, Rep> id) { return id.value(); }
+Rep to_wire(Id<Tag, Rep> id) {
+  return id.value();
+}
 inline std::uint64_t to_wire(double value) { return std::bit_cast<std::uint64_t>(value); }
 inline std::int64_t to_wire(Duration d) { return d.microseconds(); }
 inline std::int64_t to_wire(TimePoint t) { return t.microseconds(); }
@@ -55,22 +57,26 @@ inline capnp::Data::Reader to_wire(const std::shared_ptr<const std::string>& byt
 
 // ---- and back ----
 template <class T>
-  requires std::is_integral_v<T>
+requires std::is_integral_v<T>
 void from_wire(T wire, T& value) { value = wire; }
 template <class W, class T>
-  requires std::is_enum_v<T>
+requires std::is_enum_v<T>
 void from_wire(W wire, T& value) {
   static_assert(kEnumCount<T> > 0, "say how many enumerators it has");
   KJ_REQUIRE(static_cast<unsigned>(wire) < kEnumCount<T>, "unknown enumerator", wire);
   value = static_cast<T>(wire);
 }
 template <class Tag, class Rep>
-void from_wire(Rep wire, Id<Tag, Rep>& id) { id = Id<Tag, Rep>(wire); }
+void from_wire(Rep wire, Id<Tag, Rep>& id) {
+  id = Id<Tag, Rep>(wire);
+}
 inline void from_wire(std::uint64_t wire, double& value) { value = std::bit_cast<double>(wire); }
 inline void from_wire(std::int64_t wire, Duration& d) { d = Duration::microseconds(wire); }
 inline void from_wire(std::int64_t wire, TimePoint& t) { t = TimePoint::from_microseconds(wire); }
 inline void from_wire(std::int32_t wire, ExitStatus& status) { status.raw = wire; }
-inline void from_wire(capnp::Text::Reader wire, std::string& text) { text.assign(wire.begin(), wire.size()); }
+inline void from_wire(capnp::Text::Reader wire, std::string& text) {
+  text.assign(wire.begin(), wire.size());
+}
 inline void from_wire(capnp::List<std::uint64_t>::Reader wire, Bitmap& bitmap) {
   std::vector<std::uint64_t> words;
   words.reserve(wire.size());
@@ -78,7 +84,8 @@ inline void from_wire(capnp::List<std::uint64_t>::Reader wire, Bitmap& bitmap) {
   bitmap = Bitmap::from_words(std::move(words));
 }
 inline void from_wire(capnp::Data::Reader wire, std::shared_ptr<const std::string>& bytes) {
-  bytes = std::make_shared<const std::string>(reinterpret_cast<const char*>(wire.begin()), wire.size());
+  bytes =
+      std::make_shared<const std::string>(reinterpret_cast<const char*>(wire.begin()), wire.size());
 }
 
 // ---- lists ----
@@ -98,14 +105,15 @@ void take_element(Wire wire, T& value) {
     read(wire, value);
   }
 }
-/// A list of structs of no size may claim any length in a message of any size. Nobody writes such a one: with this refused, a list
-/// has no more elements than its message has bits.
+/// A list of structs of no size may claim any length in a message of any size. Nobody writes such a
+/// one: with this refused, a list has no more elements than its message has bits.
 template <class List>
 void require_sized(List list) {
   if constexpr (requires { capnp::AnyStruct::Reader(list[0]); }) {
     if (list.size() == 0) return;
     const capnp::AnyStruct::Reader first(list[0]);
-    KJ_REQUIRE(first.getDataSection().size() + first.getPointerSection().size() > 0, "a list of elements without a size");
+    KJ_REQUIRE(first.getDataSection().size() + first.getPointerSection().size() > 0,
+               "a list of elements without a size");
   }
 }
 template <class List, class T>
@@ -133,11 +141,16 @@ void read_into(Wire wire, std::shared_ptr<const T>& value) {
   value = std::move(fresh);
 }
 template <class Wire, class T>
-void read_into(Wire wire, std::optional<T>& value) { read(wire, value.emplace()); }
+void read_into(Wire wire, std::optional<T>& value) {
+  read(wire, value.emplace());
+}
 
 template <class Wire, class T>
 void read_optional(Wire wire, std::optional<T>& value) {
-  if constexpr (requires { value->reserve(1); value->push_back(*value->begin()); } &&
+  if constexpr (requires {
+                  value->reserve(1);
+                  value->push_back(*value->begin());
+                } &&
                 !std::is_same_v<T, std::string>) {
     read_list(wire, value.emplace());
   } else {
@@ -169,10 +182,10 @@ void read_optional(Wire wire, std::optional<T>& value) {
 #define MUSTER_READ_O(member, Name) \
   if (reader.getHas##Name()) read_optional(reader.get##Name(), value.member);
 
-#define RECORD(Type, Schema, FIELDS)                                                                   \
-  void write(Schema::Builder builder, const Type& value) {                                             \
-    FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)             \
-  }                                                                                                    \
-  void read(Schema::Reader reader, Type& value) {                                                      \
-    FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)                  \
+#define RECORD(Type, Schema, FIELDS)                                                       \
+  void write(Schema::Builder builder, const Type& value) {                                 \
+    FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O) \
+  }                                                                                        \
+  void read(Schema::Reader reader, Type& value) {                                          \
+    FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)      \
   }

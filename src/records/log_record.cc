@@ -16,10 +16,13 @@ void put_u32(std::string& out, std::uint32_t value) {
 }
 std::uint32_t u32_at(std::string_view bytes, std::size_t place) {
   std::uint32_t value = 0;
-  for (unsigned i = 0; i < 4; ++i) value |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[place + i])) << (8 * i);
+  for (unsigned i = 0; i < 4; ++i)
+    value |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[place + i])) << (8 * i);
   return value;
 }
-std::uint32_t digest_of(std::string_view bytes) { return static_cast<std::uint32_t>(Hasher().add(bytes).digest()); }
+std::uint32_t digest_of(std::string_view bytes) {
+  return static_cast<std::uint32_t>(Hasher().add(bytes).digest());
+}
 
 /// The record that begins the log; nullopt: none, or not a whole one.
 std::optional<std::string_view> first_record(std::string_view log) {

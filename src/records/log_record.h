@@ -1,5 +1,5 @@
-// Records in a log that several processes append to: each says where it begins, how long it is and whether it is whole,
-// so that one torn by a full disk costs itself alone.
+// Records in a log that several processes append to: each says where it begins, how long it is and
+// whether it is whole, so that one torn by a full disk costs itself alone.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace muster::records {
 
-/// `bytes` as one record: a mark, the length and a digest (u32 each, little endian), then the bytes.
+/// `bytes` as one record: a mark, the length and a digest (u32 each, little endian), then the
+/// bytes.
 std::string log_record(std::string_view bytes);
 
 struct LogScan {

@@ -1,5 +1,6 @@
-// Model values as Cap'n Proto structs: declarations. `write` fills a builder, `read` a value; a malformed message
-// raises a kj::Exception, which codec-level callers (batch_codec, page_codec, wire/) turn into an Error.
+// Model values as Cap'n Proto structs: declarations. `write` fills a builder, `read` a value; a
+// malformed message raises a kj::Exception, which codec-level callers (batch_codec, page_codec,
+// wire/) turn into an Error.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,7 @@
 
 namespace muster::records {
 
-#define DECLARE_RECORD(Type, Schema)                     \
+#define DECLARE_RECORD(Type, Schema)                      \
   void write(Schema::Builder builder, const Type& value); \
   void read(Schema::Reader reader, Type& value);
 

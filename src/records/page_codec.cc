@@ -3,6 +3,7 @@
 #include "records/bytes.h"
 #include "records/wire_records.h"
 
+// After the conversions that its templates are to find.
 #include "records/fields.h"
 
 namespace muster::records {
@@ -18,7 +19,8 @@ std::string encode(const T& value) {
 template <class Schema, class T>
 Result<T> decode(std::string_view bytes) {
   T value;
-  TRY(with_message<Schema>(bytes, [&](typename Schema::Reader root) { records::read(root, value); }));
+  TRY(with_message<Schema>(bytes,
+                           [&](typename Schema::Reader root) { records::read(root, value); }));
   return value;
 }
 
@@ -51,7 +53,8 @@ std::string encode_page(const Page& value, QueryDetail detail) {
   MUSTER_WRITE_L(trials, Trials)
   MUSTER_WRITE_L(checkpoints, Checkpoints)
   MUSTER_WRITE_L(documents, Documents)
-  builder.setBytes(kj::arrayPtr(reinterpret_cast<const kj::byte*>(value.bytes.data()), value.bytes.size()));
+  builder.setBytes(
+      kj::arrayPtr(reinterpret_cast<const kj::byte*>(value.bytes.data()), value.bytes.size()));
   return message_bytes(message);
 }
 
@@ -91,14 +94,22 @@ Status each_job(std::string_view bytes, const std::function<void(JobView&)>& vis
 
 std::string encode_query(const Query& query) { return encode<schema::Query>(query); }
 std::string encode_message(const ToAgent& message) { return encode<schema::AgentMessage>(message); }
-std::string encode_message(const FromAgent& message) { return encode<schema::AgentMessage>(message); }
-Result<ToAgent> decode_to_agent(std::string_view bytes) { return decode<schema::AgentMessage, ToAgent>(bytes); }
+std::string encode_message(const FromAgent& message) {
+  return encode<schema::AgentMessage>(message);
+}
+Result<ToAgent> decode_to_agent(std::string_view bytes) {
+  return decode<schema::AgentMessage, ToAgent>(bytes);
+}
 Result<FromAgent> decode_from_agent(std::string_view bytes) {
   return decode<schema::AgentMessage, FromAgent>(bytes);
 }
 std::string encode_job(const JobView& job) { return encode<schema::JobView>(job); }
-Result<JobView> decode_job(std::string_view bytes) { return decode<schema::JobView, JobView>(bytes); }
+Result<JobView> decode_job(std::string_view bytes) {
+  return decode<schema::JobView, JobView>(bytes);
+}
 std::string encode_step(const StepView& step) { return encode<schema::StepView>(step); }
-Result<StepView> decode_step(std::string_view bytes) { return decode<schema::StepView, StepView>(bytes); }
+Result<StepView> decode_step(std::string_view bytes) {
+  return decode<schema::StepView, StepView>(bytes);
+}
 
 }  // namespace muster::records

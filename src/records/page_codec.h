@@ -16,8 +16,8 @@ std::string encode_page(const Page& page, QueryDetail detail = QueryDetail::kFul
 /// Errors: kCorruption.
 Result<Page> decode_page(std::string_view bytes);
 
-/// The page's jobs one after the other: a long list need not lie in memory as a whole. Errors: kCorruption; some may have
-/// been visited then.
+/// The page's jobs one after the other: a long list need not lie in memory as a whole. Errors:
+/// kCorruption; some may have been visited then.
 Status each_job(std::string_view bytes, const std::function<void(JobView&)>& visit);
 
 /// Equal queries have equal bytes.

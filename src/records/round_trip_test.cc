@@ -1,10 +1,9 @@
 // Everything that is journalled or sent comes back as it was. The values are drawn member by member
 // (testing.h), so a member of a model struct that its list of fields forgets comes back as its
 // default and fails here.
-#include <gtest/gtest.h>
-
 #include <capnp/any.h>
 #include <capnp/schema.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
@@ -21,8 +20,10 @@
 
 namespace muster {
 
-template <> inline constexpr bool testing::kIsRequired<Allocation> = true;
-template <> inline constexpr bool testing::kIsRequired<StepLayout> = true;
+template <>
+inline constexpr bool testing::kIsRequired<Allocation> = true;
+template <>
+inline constexpr bool testing::kIsRequired<StepLayout> = true;
 
 namespace {
 
@@ -56,8 +57,7 @@ void expect_round_trips(const char* name) {
 /// Calls `use(value)` for every alternative of a variant.
 template <class Variant, class Use>
 void for_each_alternative(Use&& use) {
-  [&]<std::size_t... i>(std::index_sequence<i...>) { (use(Variant(std::in_place_index<i>)), ...); }
-  (std::make_index_sequence<std::variant_size_v<typename Variant::Kinds>>());
+  Variant::KindList::for_each([&]<class Kind>() { use(Variant(Kind())); });
 }
 
 template <class Schema, class Variant>
@@ -115,7 +115,7 @@ TEST(RoundTrip, Batches) {
     Rng rng(seed);
     EventBatch batch;
     draw(batch, rng);
-    batch.dead_blobs.clear();  // follow from the state
+    batch.dead_blobs.clear();                                  // follow from the state
     for (BlobWrite& blob : batch.blobs) blob.bytes = nullptr;  // have rows of their own
     const auto back = records::decode_batch(records::encode_batch(batch));
     ASSERT_TRUE(back.has_value()) << back.error().text();
@@ -216,14 +216,14 @@ StepSpecRef sayable(const StepSpecRef& spec) {
   return said;
 }
 void keep_sayable(Request& request) {
-  if (auto* submit = std::get_if<SubmitJob>(&request)) {
+  if (auto* submit = get_if<SubmitJob>(&request)) {
     submit->spec = sayable(submit->spec);
     submit->first_step = sayable(submit->first_step);
-  } else if (auto* step = std::get_if<CreateStep>(&request)) {
+  } else if (auto* step = get_if<CreateStep>(&request)) {
     step->spec = sayable(step->spec);
-  } else if (auto* experiment = std::get_if<CreateExperiment>(&request)) {
+  } else if (auto* experiment = get_if<CreateExperiment>(&request)) {
     experiment->job = sayable(experiment->job);
-  } else if (auto* store = std::get_if<StoreDocument>(&request)) {
+  } else if (auto* store = get_if<StoreDocument>(&request)) {
     store->is_import = false;
     store->document.user = UserId();
     store->document.user_name.clear();
@@ -234,7 +234,7 @@ void keep_sayable(Request& request) {
 TEST(RoundTrip, EveryKindOfRequestComesBackWithWhatAClientMaySay) {
   std::size_t sent = 0;
   for_each_alternative<Request>([&](const Request& kind) {
-    if (std::visit(
+    if (visit(
             [](const auto& body) {
               return records::kIsAskedOverHttpAlone<std::decay_t<decltype(body)>>;
             },
@@ -250,7 +250,7 @@ TEST(RoundTrip, EveryKindOfRequestComesBackWithWhatAClientMaySay) {
       ASSERT_EQ(difference(value, back), "") << "alternative " << kind.index() << ", seed " << seed;
     }
   });
-  EXPECT_EQ(sent, std::variant_size_v<Request::Kinds> - 6);
+  EXPECT_EQ(sent, Request::KindList::kSize - 6);
 }
 
 /// Every struct that a message of `type` may hold, by its name.
@@ -399,7 +399,7 @@ TEST(HostileBytes, AListOfElementsWithoutASizeIsRefused) {
               std::string::npos);
     return;
   }
-  FAIL() << std::get<ControlJobs>(request).jobs.size() << " jobs were read";
+  FAIL() << get<ControlJobs>(request).jobs.size() << " jobs were read";
 }
 
 TEST(HostileBytes, AreDecodedOrRefusedAndNeverMore) {

@@ -1,5 +1,6 @@
-// Values of any struct of model/, drawn from a seed, and their comparison member by member. Members are found by the
-// struct's own shape, so that a new one is drawn and compared without a line here. For tests.
+// Values of any struct of model/, drawn from a seed, and their comparison member by member. Members
+// are found by the struct's own shape, so that a new one is drawn and compared without a line here.
+// For tests.
 #pragma once
 
 #include <bit>
@@ -37,12 +38,15 @@ std::vector<E> enumerators() {
   std::vector<E> all;
   [&]<int... i>(std::integer_sequence<int, i...>) {
     ((is_named<static_cast<E>(i)>() ? all.push_back(static_cast<E>(i)) : void()), ...);
-  }(std::make_integer_sequence<int, 64>());
+  }
+  (std::make_integer_sequence<int, 64>());
   return all;
 }
 
-template <class T> inline constexpr bool is_text_pack = false;
-template <class K> inline constexpr bool is_text_pack<TextPack<K>> = true;
+template <class T>
+inline constexpr bool is_text_pack = false;
+template <class K>
+inline constexpr bool is_text_pack<TextPack<K>> = true;
 
 /// Pointers that are never null in a value that may be recorded. Specialised by the test.
 template <class T>
@@ -64,7 +68,8 @@ void draw(T& value, Rng& rng) {
   } else if constexpr (std::is_integral_v<T>) {
     value = static_cast<T>(rng.next());
   } else if constexpr (std::is_same_v<T, double>) {
-    value = rng.chance(0.2) ? std::numeric_limits<double>::quiet_NaN() : std::bit_cast<double>(rng.next());
+    value = rng.chance(0.2) ? std::numeric_limits<double>::quiet_NaN()
+                            : std::bit_cast<double>(rng.next());
   } else if constexpr (std::is_enum_v<T>) {
     static const std::vector<T> kAll = enumerators<T>();
     value = kAll[rng.below(kAll.size())];
@@ -73,9 +78,11 @@ void draw(T& value, Rng& rng) {
   } else if constexpr (std::is_same_v<T, CachedHash>) {
     value = {};  // follows from the rest
   } else if constexpr (std::is_same_v<T, Duration>) {
-    value = rng.chance(0.1) ? Duration::infinite() : Duration::microseconds(static_cast<std::int64_t>(rng.next()));
+    value = rng.chance(0.1) ? Duration::infinite()
+                            : Duration::microseconds(static_cast<std::int64_t>(rng.next()));
   } else if constexpr (std::is_same_v<T, TimePoint>) {
-    value = rng.chance(0.1) ? TimePoint::never() : TimePoint::from_microseconds(static_cast<std::int64_t>(rng.next()));
+    value = rng.chance(0.1) ? TimePoint::never()
+                            : TimePoint::from_microseconds(static_cast<std::int64_t>(rng.next()));
   } else if constexpr (std::is_same_v<T, Bitmap>) {
     for (std::uint64_t i = rng.below(6); i > 0; --i) value.set(rng.below(200));
   } else if constexpr (std::is_same_v<T, std::string>) {
@@ -100,7 +107,8 @@ void draw(T& value, Rng& rng) {
     draw(value.first, rng);
     draw(value.second, rng);
   } else if constexpr (is_variant<T>) {
-    std::visit([&](auto& body) { draw(body, rng); }, value);  // the alternative is the caller's choice
+    visit_variant([&](auto& body) { draw(body, rng); },
+                  value);  // the alternative is the caller's choice
   } else {
     static_assert(std::is_aggregate_v<T>);
     std::apply([&](auto&... member) { (draw(member, rng), ...); }, members_of(value));
@@ -109,7 +117,17 @@ void draw(T& value, Rng& rng) {
 
 // ---- comparing ----
 
-/// Where the two first differ, as a path of member numbers from 0; empty: they are equal. Null bytes equal empty ones.
+template <class Kind, class T>
+const Kind& held_by(const T& variant) {
+  if constexpr (is_std_variant<T>) {
+    return std::get<Kind>(variant);
+  } else {
+    return get<Kind>(variant);
+  }
+}
+
+/// Where the two first differ, as a path of member numbers from 0; empty: they are equal. Null
+/// bytes equal empty ones.
 template <class T>
 std::string difference(const T& a, const T& b) {
   const auto differs = [](bool is_equal) { return is_equal ? std::string() : std::string("!"); };
@@ -119,7 +137,10 @@ std::string difference(const T& a, const T& b) {
       if (auto at = difference(a[i], b[i]); !at.empty()) return "[" + std::to_string(i) + "]" + at;
     }
     return {};
-  } else if constexpr (is_pointer<T> && std::is_same_v<std::remove_const_t<typename std::conditional_t<is_pointer<T>, T, std::shared_ptr<int>>::element_type>, std::string>) {
+  } else if constexpr (is_pointer<T> &&
+                       std::is_same_v<std::remove_const_t<typename std::conditional_t<
+                                          is_pointer<T>, T, std::shared_ptr<int>>::element_type>,
+                                      std::string>) {
     return differs((a == nullptr ? std::string() : *a) == (b == nullptr ? std::string() : *b));
   } else if constexpr (is_pointer<T> || is_optional<T>) {
     if (static_cast<bool>(a) != static_cast<bool>(b)) return a ? " is lost" : " appears";
@@ -129,11 +150,15 @@ std::string difference(const T& a, const T& b) {
     return at.empty() ? difference(a.second, b.second) : at;
   } else if constexpr (is_variant<T>) {
     if (a.index() != b.index()) return ".kind";
-    return std::visit(
-        [&](const auto& body) { return difference(body, std::get<std::remove_cvref_t<decltype(body)>>(b)); }, a);
+    return visit_variant(
+        [&](const auto& body) {
+          return difference(body, held_by<std::remove_cvref_t<decltype(body)>>(b));
+        },
+        a);
   } else if constexpr (std::is_same_v<T, double>) {
     return differs(std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b));
-  } else if constexpr (std::is_scalar_v<T> || is_id<T> || is_text_pack<T> || !std::is_aggregate_v<T>) {
+  } else if constexpr (std::is_scalar_v<T> || is_id<T> || is_text_pack<T> ||
+                       !std::is_aggregate_v<T>) {
     return differs(a == b);
   } else {
     std::string found;
@@ -145,7 +170,8 @@ std::string difference(const T& a, const T& b) {
         if (auto at = difference(x, y); !at.empty()) found = "." + std::to_string(number) + at;
       };
       (look(i, std::get<i>(in_a), std::get<i>(in_b)), ...);
-    }(std::make_index_sequence<std::tuple_size_v<decltype(in_a)>>());
+    }
+    (std::make_index_sequence<std::tuple_size_v<decltype(in_a)>>());
     return found;
   }
 }

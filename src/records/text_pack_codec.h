@@ -20,7 +20,8 @@ void write(schema::TextPack::Builder builder, const TextPack<Key>& pack) {
   builder.setMask(pack.mask());
   auto ends = builder.initEnds(count);
   std::uint32_t end = 0;
-  for (unsigned i = 0; i < count; ++i) ends.set(i, end += static_cast<std::uint32_t>(pack.span_of(i).size()));
+  for (unsigned i = 0; i < count; ++i)
+    ends.set(i, end += static_cast<std::uint32_t>(pack.span_of(i).size()));
   const std::string_view all = pack.buffer();
   builder.setBuffer(kj::arrayPtr(reinterpret_cast<const kj::byte*>(all.data()), all.size()));
 }
@@ -30,8 +31,10 @@ void read(schema::TextPack::Reader reader, TextPack<Key>& pack) {
   const std::uint64_t mask = reader.getMask();
   const auto buffer = reader.getBuffer();
   const auto wire_ends = reader.getEnds();
-  KJ_REQUIRE(std::bit_width(mask) <= static_cast<int>(TextPack<Key>::kSize), "written by a newer version", mask);
-  KJ_REQUIRE(wire_ends.size() == static_cast<unsigned>(std::popcount(mask)), "texts and their number differ");
+  KJ_REQUIRE(std::bit_width(mask) <= static_cast<int>(TextPack<Key>::kSize),
+             "written by a newer version", mask);
+  KJ_REQUIRE(wire_ends.size() == static_cast<unsigned>(std::popcount(mask)),
+             "texts and their number differ");
   std::array<std::uint32_t, 64> ends{};
   std::uint32_t last = 0;
   for (unsigned i = 0; i < wire_ends.size(); ++i) {

@@ -8,11 +8,13 @@
 
 namespace muster::records {
 
-/// What people and runs ask for over HTTP, where it has the forms of Determined's REST: there is no such request on the wire.
+/// What people and runs ask for over HTTP, where it has the forms of Determined's REST: there is no
+/// such request on the wire.
 template <class Kind>
 inline constexpr bool kIsAskedOverHttpAlone =
-    std::is_same_v<Kind, NoteRun> || std::is_same_v<Kind, NoteCheckpoint> || std::is_same_v<Kind, OperateSearch> ||
-    std::is_same_v<Kind, ImportExperiment> || std::is_same_v<Kind, ImportTrial> || std::is_same_v<Kind, ImportCheckpoint>;
+    std::is_same_v<Kind, NoteRun> || std::is_same_v<Kind, NoteCheckpoint> ||
+    std::is_same_v<Kind, OperateSearch> || std::is_same_v<Kind, ImportExperiment> ||
+    std::is_same_v<Kind, ImportTrial> || std::is_same_v<Kind, ImportCheckpoint>;
 
 DECLARE_RECORD(JobFilter, schema::JobFilter)
 DECLARE_RECORD(Request, schema::Request)

@@ -10,20 +10,23 @@ namespace muster::sched {
 namespace {
 
 void put(ClusterSnapshot& snapshot, PendingJob job) {
-  snapshot.find_pending(job.id) != nullptr ? snapshot.update_pending(std::move(job)) : snapshot.add_pending(std::move(job));
+  snapshot.find_pending(job.id) != nullptr ? snapshot.update_pending(std::move(job))
+                                           : snapshot.add_pending(std::move(job));
 }
 
 /// The cluster as it would be with one job back in the queue.
 class WhatIf {
  public:
-  WhatIf(const ClusterSnapshot& snapshot, const Plan& plan, const ElasticJob& job, TimePoint now, const RequestOf& request_of)
+  WhatIf(const ClusterSnapshot& snapshot, const Plan& plan, const ElasticJob& job, TimePoint now,
+         const RequestOf& request_of)
       : snapshot_(snapshot), plan_(plan), job_(job), now_(now), request_of_(request_of) {
     if (snapshot_.find_running(job.job.id) != nullptr) snapshot_.end_job(job.job.id);
   }
 
-  /// The most slots from `low` to `high` on which the job starts at once, and `other` with it if there is one. What fits on more fits
-  /// on fewer.
-  std::optional<std::uint32_t> most(std::uint32_t low, std::uint32_t high, const PendingJob* other) {
+  /// The most slots from `low` to `high` on which the job starts at once, and `other` with it if
+  /// there is one. What fits on more fits on fewer.
+  std::optional<std::uint32_t> most(std::uint32_t low, std::uint32_t high,
+                                    const PendingJob* other) {
     if (starts(high, other)) return high;
     if (low == high || !starts(low, other)) return std::nullopt;
     while (high - low > 1) {
@@ -72,18 +75,21 @@ class WhatIf {
 };
 
 bool shares_partition(const PartitionList& a, const PartitionList& b) {
-  return std::ranges::any_of(a, [&](PartitionIndex one) { return std::ranges::find(b, one) != b.end(); });
+  return std::ranges::any_of(
+      a, [&](PartitionIndex one) { return std::ranges::find(b, one) != b.end(); });
 }
 
 /// True while only room is missing: what can never start waits for nobody.
 bool waits_for_room(const Plan& plan, const ClusterSnapshot& snapshot, ShapeIndex shape) {
   return std::ranges::any_of(plan.outcomes, [&](const ShapeOutcome& outcome) {
-    return outcome.shape == shape && outcome.serial == snapshot.shape(shape).serial && outcome.refusal == PendingReason::kNone;
+    return outcome.shape == shape && outcome.serial == snapshot.shape(shape).serial &&
+           outcome.refusal == PendingReason::kNone;
   });
 }
 
 /// The best ranked job other than this one that is ready and waits for room where it runs.
-const PendingJob* first_waiting(const ClusterSnapshot& snapshot, const Plan& plan, const ElasticJob& job) {
+const PendingJob* first_waiting(const ClusterSnapshot& snapshot, const Plan& plan,
+                                const ElasticJob& job) {
   const PendingJob* first = nullptr;
   for (std::uint32_t i = 0; i < snapshot.shapes().size(); ++i) {
     const Shape& shape = snapshot.shapes()[i];
@@ -100,9 +106,11 @@ const PendingJob* first_waiting(const ClusterSnapshot& snapshot, const Plan& pla
 }
 
 /// What waits, asking for the least that it can do with.
-PendingJob at_least(const PendingJob& waiting, std::span<const ElasticJob> jobs, const RequestOf& request_of) {
+PendingJob at_least(const PendingJob& waiting, std::span<const ElasticJob> jobs,
+                    const RequestOf& request_of) {
   PendingJob least = waiting;
-  const auto elastic = std::ranges::find(jobs, waiting.id, [](const ElasticJob& job) { return job.job.id; });
+  const auto elastic =
+      std::ranges::find(jobs, waiting.id, [](const ElasticJob& job) { return job.job.id; });
   if (elastic == jobs.end()) return least;
   if (auto request = request_of(waiting.id, elastic->min)) {
     least.request = std::move(request);
@@ -113,8 +121,9 @@ PendingJob at_least(const PendingJob& waiting, std::span<const ElasticJob> jobs,
 
 }  // namespace
 
-std::optional<Resize> resize_of(const ElasticJob& job, const ClusterSnapshot& snapshot, const Plan& plan, std::span<const ElasticJob> all,
-                                TimePoint now, const RequestOf& request_of) {
+std::optional<Resize> resize_of(const ElasticJob& job, const ClusterSnapshot& snapshot,
+                                const Plan& plan, std::span<const ElasticJob> all, TimePoint now,
+                                const RequestOf& request_of) {
   CHECK(plan.starts.empty(), "the plan's starts come first");
   std::optional<std::uint32_t> slots;
   if (!job.is_running) {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "sched/planner.h"
 #include "sched/testing.h"
 
 namespace muster::sched {
@@ -18,7 +19,8 @@ class Elastic : public ::testing::Test {
   std::vector<ElasticJob> jobs_;
 
   ElasticJob& add(std::uint32_t id, std::uint32_t slots, std::uint32_t min, std::uint32_t max) {
-    return jobs_.emplace_back(ElasticJob{make_job(id, tasks(slots)), slots, min, max, false, false});
+    return jobs_.emplace_back(
+        ElasticJob{make_job(id, tasks(slots)), slots, min, max, false, false});
   }
   void waits(const ElasticJob& job) { snapshot_.add_pending(job.job); }
   void runs(std::uint32_t id, std::uint32_t cpus) {
@@ -50,7 +52,9 @@ TEST_F(Elastic, AJobWaitsOnWhereLessThanItsLeastIsFree) {
 
 TEST_F(Elastic, ASmallerRequestPushesNobodyAside) {
   runs(1, 5);
-  snapshot_.add_pending(make_job(2, tasks(8), 100));  // has a window when job 1 ends, before which 3 CPUs for 1000 s would not end
+  snapshot_.add_pending(
+      make_job(2, tasks(8),
+               100));  // has a window when job 1 ends, before which 3 CPUs for 1000 s would not end
   ElasticJob& late = add(3, 8, 2, 8);
   late.job.time_limit = Duration::seconds(1000);
   waits(late);

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/rng.h"
-#include "sched/plan.h"
+#include "sched/planner.h"
 #include "sched/satisfiable.h"
 #include "sched/testing.h"
 

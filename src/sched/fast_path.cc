@@ -4,19 +4,20 @@
 #include <optional>
 
 #include "base/check.h"
-#include "sched/placement/partition_fit.h"
+#include "sched/snapshot/partition_fit.h"
 #include "sched/timeline/timeline.h"
 
 namespace muster::sched {
 namespace {
 
 NodeSet nodes_for(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
-  return (shape.demand_in(partition).feasible & snapshot.partition_nodes(partition)) & snapshot.usable();
+  return (shape.demand_in(partition).feasible & snapshot.partition_nodes(partition)) &
+         snapshot.usable();
 }
 
 bool takes_work(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
-  return partition_refusal(snapshot, *shape.demand_in(partition).request, shape.time_limit, partition) ==
-         PendingReason::kNone;
+  return partition_refusal(snapshot, *shape.demand_in(partition).request, shape.time_limit,
+                           partition) == PendingReason::kNone;
 }
 
 /// The nodes that ready jobs ranked before `rank` could use through any partition that takes them.
@@ -152,7 +153,8 @@ class FastPath {
                      const NodeSet& nodes) const {
     const Timeline::Interval interval(timeline, now_ + shape.time_limit);
     const Demand& demand = shape.demand_in(partition);
-    const Fitter fitter(snapshot_.facts(), demand, node_rule(snapshot_.facts(), *demand.request, partition));
+    const Fitter fitter(snapshot_.facts(), demand,
+                        node_rule(snapshot_.facts(), *demand.request, partition));
     bool result = false;
     nodes.for_each([&](NodeIndex node) {
       result = result || candidate_at(fitter, node, interval.at(node)).has_value();

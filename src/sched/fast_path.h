@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "sched/placement/partition_fit.h"
-#include "sched/plan.h"
-#include "sched/snapshot.h"
+#include "sched/plan/plan.h"
+#include "sched/snapshot/partition_fit.h"
+#include "sched/snapshot/snapshot.h"
 
 namespace muster::sched {
 

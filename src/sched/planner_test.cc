@@ -1,7 +1,8 @@
+#include "sched/planner.h"
+
 #include <gtest/gtest.h>
 
 #include "sched/fast_path.h"
-#include "sched/plan.h"
 #include "sched/reasons.h"
 #include "sched/testing.h"
 
@@ -298,8 +299,9 @@ TEST(FastPath, FreedRoomIsForTheBestThatCanUseIt) {
   EXPECT_EQ(text(std::get<Start>(go(3)).nodes), "n0:1/2");
 }
 
-/// Room that is there now counts for the search although a window takes it away before the first job ends: node 0 is free
-/// until the pair's window comes within the wide job's reach, and when node 1's job is to end earlier it is needed.
+/// Room that is there now counts for the search although a window takes it away before the first
+/// job ends: node 0 is free until the pair's window comes within the wide job's reach, and when
+/// node 1's job is to end earlier it is needed.
 TEST(Planner, WhatASearchRemembersIncludesTheRoomOfNow) {
   ClusterConfig config = make_cluster(equal_nodes(17, 4));
   config.partitions.push_back(make_partition("pair", {0, 16}));

@@ -7,7 +7,7 @@
 
 #include "base/rng.h"
 #include "sched/fast_path.h"
-#include "sched/plan.h"
+#include "sched/planner.h"
 #include "sched/satisfiable.h"
 #include "sched/testing.h"
 
@@ -66,17 +66,20 @@ ResourceRequest random_request(Rng& rng) {
   return request;
 }
 
-/// Many nodes, so that a search for a wide job passes many ends, few of which change between two plans.
+/// Many nodes, so that a search for a wide job passes many ends, few of which change between two
+/// plans.
 ClusterConfig wide_cluster(Rng& rng) {
   ClusterConfig config = make_cluster(equal_nodes(pick(rng, 16, 40), pick(rng, 1, 3), 800));
   config.partitions.push_back(make_partition("half", {0}));
-  for (std::uint32_t i = 1; i < config.nodes.size(); i += 2) config.partitions[1].nodes.push_back(NodeIndex(i));
+  for (std::uint32_t i = 1; i < config.nodes.size(); i += 2)
+    config.partitions[1].nodes.push_back(NodeIndex(i));
   return config;
 }
 
 ResourceRequest wide_request(Rng& rng) {
   const std::uint32_t count = pick(rng, 8, 16);
-  ResourceRequest request = rng.chance(0.5) ? on_nodes(count, count) : tasks(rng.chance(0.5) ? 2 * count : pick(rng, 1, 3));
+  ResourceRequest request = rng.chance(0.5) ? on_nodes(count, count)
+                                            : tasks(rng.chance(0.5) ? 2 * count : pick(rng, 1, 3));
   if (rng.chance(0.2)) request.is_exclusive = true;
   if (rng.chance(0.1)) request.required_nodes = {"n1", "n3"};
   return request;
@@ -212,8 +215,8 @@ TEST(Properties, HistoriesOfRandomEvents) {
     run_history(seed);
 }
 
-/// A search that begins where an earlier one came near its end finds what a whole one finds. Time passes slowly: nothing is
-/// overdue, so that much is remembered.
+/// A search that begins where an earlier one came near its end finds what a whole one finds. Time
+/// passes slowly: nothing is overdue, so that much is remembered.
 void run_wide_history(std::uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   Rng rng(seed);
@@ -235,7 +238,8 @@ void run_wide_history(std::uint64_t seed) {
 }
 
 TEST(Properties, WhatASearchRemembersChangesNoPlan) {
-  for (std::uint64_t seed = 1; seed <= 120 && !::testing::Test::HasFailure(); ++seed) run_wide_history(seed);
+  for (std::uint64_t seed = 1; seed <= 120 && !::testing::Test::HasFailure(); ++seed)
+    run_wide_history(seed);
 }
 
 /// EASY on one pool of processors by the book, with plain lists.

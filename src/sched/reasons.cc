@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "base/check.h"
-#include "sched/placement/partition_fit.h"
+#include "sched/snapshot/partition_fit.h"
 
 namespace muster::sched {
 namespace {
@@ -73,10 +73,11 @@ class Explanation {
   }
 
   PendingReason refusal_in(PartitionIndex partition) const {
-    const PendingReason now =
-        partition_refusal(snapshot_, *shape_.demand_in(partition).request, job_.time_limit, partition);
+    const PendingReason now = partition_refusal(snapshot_, *shape_.demand_in(partition).request,
+                                                job_.time_limit, partition);
     if (now != PendingReason::kNone) return now;
-    const auto of_shape = std::ranges::equal_range(plan_.outcomes, snapshot_.shape_of(job_.id), {}, &ShapeOutcome::shape);
+    const auto of_shape = std::ranges::equal_range(plan_.outcomes, snapshot_.shape_of(job_.id), {},
+                                                   &ShapeOutcome::shape);
     for (const ShapeOutcome& outcome : of_shape) {
       if (outcome.serial == shape_.serial && outcome.partition == partition) return outcome.refusal;
     }
@@ -95,21 +96,19 @@ class Explanation {
     return false;
   }
 
+  static ReasonDetail unmet(PendingReason refusal, std::string text) {
+    return {refusal, std::move(text), 0, 0, {}, {}};
+  }
+
   ReasonDetail refusal_detail(PartitionIndex index, PendingReason refusal) const {
-    if (refusal == PendingReason::kPartitionConfig)
-      return {refusal, "partition is gone", 0, 0, {}, {}};
+    if (refusal == PendingReason::kPartitionConfig) return unmet(refusal, "partition is gone");
     const PartitionConfig& partition = snapshot_.partition(index);
     const ResourceRequest& request = *shape_.demand_in(index).request;
     switch (refusal) {
       case PendingReason::kPartitionDown:
       case PendingReason::kPartitionInactive:
-        return {
-            refusal,
-            fmt::format("partition {} is {}", partition.name, partition_state_name(partition.state)),
-            0,
-            0,
-            {},
-            {}};
+        return unmet(refusal, fmt::format("partition {} is {}", partition.name,
+                                          partition_state_name(partition.state)));
       case PendingReason::kPartitionTimeLimit:
         return {refusal,
                 fmt::format("time limit of partition {} (s)", partition.name),
@@ -124,8 +123,7 @@ class Explanation {
                 request.min_nodes < partition.min_nodes ? partition.min_nodes : partition.max_nodes,
                 {},
                 {}};
-      default:
-        break;
+      default: break;
     }
     return unavailable_detail(index, refusal);
   }

@@ -4,8 +4,8 @@
 #include <variant>
 
 #include "model/reason.h"
-#include "sched/plan.h"
-#include "sched/snapshot.h"
+#include "sched/plan/plan.h"
+#include "sched/snapshot/snapshot.h"
 
 namespace muster::sched {
 

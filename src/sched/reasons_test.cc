@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sched/planner.h"
 #include "sched/testing.h"
 
 namespace muster::sched {

@@ -9,8 +9,8 @@
 #include "base/check.h"
 #include "base/saturating.h"
 #include "sched/placement/fit.h"
-#include "sched/placement/partition_fit.h"
 #include "sched/placement/select.h"
+#include "sched/snapshot/partition_fit.h"
 
 namespace muster::sched {
 namespace {
@@ -37,7 +37,10 @@ class Question {
     if (demand_.has_unknown_name) return false;
     // By weight alone: whether there is a place does not depend on which node comes first.
     Seeking how{Effort::kVerdict};
-    return place(fitter_, WholeCluster(facts_), limits, facts_.by_weight, demand_.feasible & members_, &how).has_value() || how.is_undecided;
+    return place(fitter_, WholeCluster(facts_), limits, facts_.by_weight,
+                 demand_.feasible & members_, &how)
+               .has_value() ||
+           how.is_undecided;
   }
 
   Satisfiability explain(NodeLimits limits) const {
@@ -124,9 +127,10 @@ class Question {
     if (cpus > cpu_best) return say("cpus", cpus, cpu_best);
     const std::uint64_t memory_best =
         best([&](NodeIndex node) { return facts_.nodes[node.value()].memory_mib; });
-    const std::uint64_t memory = request().memory_scope == MemoryScope::kPerCpu
-                                     ? saturating_product(request().memory_mib, std::max<std::uint64_t>(cpus, 1))
-                                     : request().memory_mib;
+    const std::uint64_t memory =
+        request().memory_scope == MemoryScope::kPerCpu
+            ? saturating_product(request().memory_mib, std::max<std::uint64_t>(cpus, 1))
+            : request().memory_mib;
     if (memory > memory_best) return say("memory (MiB)", memory, memory_best);
     for (const auto* amounts : {&request().gres_per_node, &request().gres_per_task}) {
       for (const GresAmount& amount : *amounts) {
@@ -162,8 +166,10 @@ class Question {
       return fmt::format("gres: {} asked for, all nodes together have {}", demand_.per_job[0].count,
                          devices);
     }
-    const std::string bound = limits.max == UINT32_MAX ? "" : fmt::format(" on at most {} nodes", limits.max);
-    return fmt::format("tasks: {} asked for{}, {} nodes hold {}", request().task_count, bound, nodes, tasks);
+    const std::string bound =
+        limits.max == UINT32_MAX ? "" : fmt::format(" on at most {} nodes", limits.max);
+    return fmt::format("tasks: {} asked for{}, {} nodes hold {}", request().task_count, bound,
+                       nodes, tasks);
   }
 
   const ClusterFacts& facts_;

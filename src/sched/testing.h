@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "sched/plan.h"
-#include "sched/snapshot.h"
+#include "sched/plan/plan.h"
+#include "sched/snapshot/snapshot.h"
 
 namespace muster::sched::testing {
 

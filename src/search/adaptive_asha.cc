@@ -12,19 +12,22 @@ namespace muster::search {
 namespace {
 
 std::vector<std::uint32_t> rungs_by_mode(const AdaptiveAsha& config) {
-  const std::uint32_t most = std::min({config.max_rungs, whole_log(static_cast<double>(config.max_time), config.divisor) + 1,
-                                       whole_log(config.max_trials, config.divisor) + 1});
+  const std::uint32_t most = std::min(
+      {config.max_rungs, whole_log(static_cast<double>(config.max_time), config.divisor) + 1,
+       whole_log(config.max_trials, config.divisor) + 1});
   std::uint32_t least = 1;
   if (config.mode == AshaMode::kAggressive) least = most;
   if (config.mode == AshaMode::kStandard) least = (most - 1) / 2 + 1;
   std::vector<std::uint32_t> rungs;
-  for (std::uint32_t n = most; n >= least && rungs.size() < config.max_trials; --n) rungs.push_back(n);
+  for (std::uint32_t n = most; n >= least && rungs.size() < config.max_trials; --n)
+    rungs.push_back(n);
   return rungs;
 }
 
 }  // namespace
 
-std::vector<std::uint32_t> split_trials(std::uint32_t max_trials, double divisor, const std::vector<std::uint32_t>& rungs) {
+std::vector<std::uint32_t> split_trials(std::uint32_t max_trials, double divisor,
+                                        const std::vector<std::uint32_t>& rungs) {
   std::vector<double> weights;
   for (const std::uint32_t n : rungs) weights.push_back(std::pow(divisor, n - 1) / n);
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -42,7 +45,8 @@ std::vector<std::uint32_t> split_concurrency(std::uint32_t max_concurrent, doubl
                                              const std::vector<std::uint32_t>& trials) {
   const auto count = static_cast<std::uint32_t>(trials.size());
   if (max_concurrent == 0) {
-    return std::vector<std::uint32_t>(count, std::max(trials.back(), static_cast<std::uint32_t>(divisor)));
+    return std::vector<std::uint32_t>(count,
+                                      std::max(trials.back(), static_cast<std::uint32_t>(divisor)));
   }
   const std::uint32_t total = std::max(max_concurrent, count);
   std::vector<std::uint32_t> shares(count, total / count);
@@ -51,7 +55,8 @@ std::vector<std::uint32_t> split_concurrency(std::uint32_t max_concurrent, doubl
 }
 
 std::vector<BracketPlan> adaptive_brackets(const AdaptiveAsha& config) {
-  std::vector<std::uint32_t> rungs = config.bracket_rungs.empty() ? rungs_by_mode(config) : config.bracket_rungs;
+  std::vector<std::uint32_t> rungs =
+      config.bracket_rungs.empty() ? rungs_by_mode(config) : config.bracket_rungs;
   std::ranges::sort(rungs, std::greater<>());
   const auto trials = split_trials(config.max_trials, config.divisor, rungs);
   std::vector<BracketPlan> brackets;
@@ -61,7 +66,8 @@ std::vector<BracketPlan> adaptive_brackets(const AdaptiveAsha& config) {
 
 AdaptiveAshaMethod::AdaptiveAshaMethod(const AdaptiveAsha& config) : config_(config) {
   for (const BracketPlan& plan : adaptive_brackets(config)) {
-    const AsyncHalving halving{plan.num_rungs, plan.max_trials, config.divisor, config.max_time, config.is_promoting};
+    const AsyncHalving halving{plan.num_rungs, plan.max_trials, config.divisor, config.max_time,
+                               config.is_promoting};
     const auto bracket = static_cast<std::uint32_t>(brackets_.size());
     if (config.is_promoting) {
       brackets_.push_back(std::make_unique<PromotionAshaMethod>(halving, bracket));
@@ -84,11 +90,13 @@ std::optional<WantedRun> AdaptiveAshaMethod::next_run(SearchView& view) {
   return std::nullopt;
 }
 
-void AdaptiveAshaMethod::reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) {
+void AdaptiveAshaMethod::reported(TrialIndex trial, const TrialReport& report,
+                                  std::vector<StopTrial>& stops) {
   brackets_[bracket_of_[trial.value()]]->reported(trial, report, stops);
 }
 
-void AdaptiveAshaMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) {
+void AdaptiveAshaMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double> metric,
+                                std::vector<StopTrial>& stops) {
   brackets_[bracket_of_[trial.value()]]->exited(trial, exit, metric, stops);
 }
 

@@ -26,7 +26,8 @@ TEST(SplitConcurrency, AsDetermined) {
   EXPECT_EQ(split_concurrency(0, 4, {40, 10}), (Numbers{10, 10}));
 }
 
-AdaptiveAsha adaptive(AshaMode mode, std::uint64_t max_time, std::uint32_t max_trials, double divisor = 4, std::uint32_t max_rungs = 5) {
+AdaptiveAsha adaptive(AshaMode mode, std::uint64_t max_time, std::uint32_t max_trials,
+                      double divisor = 4, std::uint32_t max_rungs = 5) {
   AdaptiveAsha config;
   config.mode = mode;
   config.max_time = max_time;
@@ -67,8 +68,9 @@ TEST(Rungs, LogarithmsOfPowersAreWhole) {
   EXPECT_EQ(whole_log(1, 3), 0U);
 }
 
-/// Determined's simulation vector: of ten trials five stop at 100 units, three at 300, two at 900. Here the first to come is the
-/// best in both brackets, and in the one of seven the sixth is the second best.
+/// Determined's simulation vector: of ten trials five stop at 100 units, three at 300, two at 900.
+/// Here the first to come is the best in both brackets, and in the one of seven the sixth is the
+/// second best.
 TEST(AdaptiveAsha, TrialsEndAtTheRungsThatDeterminedsSimulationGives) {
   Searcher searcher(config_of(adaptive(AshaMode::kStandard, 900, 10, 3, 10), 5), one_real(), 1);
   std::vector<std::uint32_t> bracket_of;
@@ -84,7 +86,9 @@ TEST(AdaptiveAsha, TrialsEndAtTheRungsThatDeterminedsSimulationGives) {
   auto first = searcher.begin();
   note(first);
   EXPECT_EQ(bracket_of, (Numbers{0, 0, 0, 1, 1})) << "five at once: three and two";
-  const auto metric = [&](std::uint32_t i) { return bracket_of[i] == 0 ? (place[i] == 5 ? 1.5 : 1.0 + place[i]) : 1.0 + place[i]; };
+  const auto metric = [&](std::uint32_t i) {
+    return bracket_of[i] == 0 ? (place[i] == 5 ? 1.5 : 1.0 + place[i]) : 1.0 + place[i];
+  };
   for (std::uint32_t i = 0; i < bracket_of.size(); ++i) {
     for (;;) {
       const double units = *searcher.awaits(trial(i));

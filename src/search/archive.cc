@@ -7,7 +7,8 @@
 namespace muster::search {
 namespace {
 
-/// Deeper than any file that we read: only bytes that were never written go on so long, and they must not exhaust the stack.
+/// Deeper than any file that we read: only bytes that were never written go on so long, and they
+/// must not exhaust the stack.
 constexpr int kDepthMax = 400;
 
 void transfer_json(Archive& archive, Json& value, int depth);
@@ -45,7 +46,8 @@ void transfer_json(Archive& archive, Json& value, int depth) {
     case 3: return transfer_scalar<double>(archive, value);
     case 4: return transfer_scalar<std::string>(archive, value);
     case 5:
-      return transfer_items(archive, *value.array(), [&](Json& item) { transfer_json(archive, item, depth + 1); });
+      return transfer_items(archive, *value.array(),
+                            [&](Json& item) { transfer_json(archive, item, depth + 1); });
     case 6:
       return transfer_items(archive, *value.object(), [&](Json::Member& member) {
         archive.field(member.name);
@@ -81,7 +83,8 @@ void Archive::transfer(std::uint64_t& value, std::size_t size) {
   }
   value = 0;
   const std::string_view bytes = take(size);
-  for (std::size_t i = 0; i < bytes.size(); ++i) value |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    value |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
 }
 
 std::size_t Archive::begin_list(std::size_t count) {

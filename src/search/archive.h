@@ -1,5 +1,6 @@
-// A search's state as bytes and back, from one list of fields for both directions. Numbers are stored as their bits, lowest
-// byte first, so that a search that is loaded goes on as if it had never stopped.
+// A search's state as bytes and back, from one list of fields for both directions. Numbers are
+// stored as their bits, lowest byte first, so that a search that is loaded goes on as if it had
+// never stopped.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@
 
 namespace muster::search {
 
-/// Writes fields to bytes, or reads them back in the same order. Bytes that end early or hold what was never written leave
-/// zeros, and is_ok() false.
+/// Writes fields to bytes, or reads them back in the same order. Bytes that end early or hold what
+/// was never written leave zeros, and is_ok() false.
 class Archive {
  public:
   Archive() = default;  ///< writes
@@ -35,8 +36,7 @@ class Archive {
   }
 
   template <class T>
-    requires(std::is_integral_v<T> || std::is_enum_v<T>)
-  void field(T& value) {
+  requires(std::is_integral_v<T> || std::is_enum_v<T>) void field(T& value) {
     auto wide = static_cast<std::uint64_t>(value);
     transfer(wide, sizeof(T));
     if (is_reading_) value = static_cast<T>(wide);
@@ -84,10 +84,8 @@ class Archive {
   }
   /// A struct says its own list: `void archive(Archive& archive) { archive.fields(a, b); }`.
   template <class T>
-    requires requires(T& value, Archive& archive) { value.archive(archive); }
-  void field(T& value) {
-    value.archive(*this);
-  }
+  requires requires(T& value, Archive& archive) { value.archive(archive); }
+  void field(T& value) { value.archive(*this); }
   template <class... T>
   void fields(T&... values) {
     (field(values), ...);
@@ -95,7 +93,8 @@ class Archive {
 
  private:
   void transfer(std::uint64_t& value, std::size_t size);
-  /// A list's length. Each element takes a byte at least: what is longer than the rest was never written.
+  /// A list's length. Each element takes a byte at least: what is longer than the rest was never
+  /// written.
   std::size_t begin_list(std::size_t count);
   std::string_view take(std::size_t size);
 

@@ -22,7 +22,8 @@ std::optional<WantedRun> AsyncHalvingMethod::next_run(SearchView& view) {
   return run;
 }
 
-void AsyncHalvingMethod::reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) {
+void AsyncHalvingMethod::reported(TrialIndex trial, const TrialReport& report,
+                                  std::vector<StopTrial>& stops) {
   const auto found = at_.find(trial);
   if (found == at_.end()) return;
   std::uint32_t& rung = found->second;
@@ -42,12 +43,14 @@ void AsyncHalvingMethod::reported(TrialIndex trial, const TrialReport& report, s
 }
 
 /// A failure is the worst result of the rung that the trial went for.
-void AsyncHalvingMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double>, std::vector<StopTrial>&) {
+void AsyncHalvingMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double>,
+                                std::vector<StopTrial>&) {
   const auto found = at_.find(trial);
   if (found == at_.end()) return;
   if (exit == TrialExit::kInvalidHparams) {
     --counted_;
-    for (auto& entries : rungs_) std::erase_if(entries, [&](const RungEntry& entry) { return entry.trial == trial; });
+    for (auto& entries : rungs_)
+      std::erase_if(entries, [&](const RungEntry& entry) { return entry.trial == trial; });
     at_.erase(found);
     return;
   }
@@ -71,7 +74,8 @@ std::optional<double> AsyncHalvingMethod::awaits(TrialIndex trial) const {
 /// Most of the work is in the first rung, until all trials have been there.
 double AsyncHalvingMethod::progress(double) const {
   const double total = config_.max_trials;
-  if (ended_ == 0 || rungs_[0].size() < config_.max_trials) return static_cast<double>(rungs_[0].size()) / (1.2 * total);
+  if (ended_ == 0 || rungs_[0].size() < config_.max_trials)
+    return static_cast<double>(rungs_[0].size()) / (1.2 * total);
   return std::max(ended_ / total, 1 / 1.2);
 }
 

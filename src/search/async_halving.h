@@ -1,7 +1,7 @@
-// Asynchronous successive halving, stopping form: a trial trains on unless, at a rung, it is not among the best 1/divisor of
-// those that have come there so far; the first to come always goes on.
-// Source: Li et al., A system for massively parallel hyperparameter tuning, MLSys 2020; this form as in Determined 0.38
-// (async_halving) and in Optuna's SuccessiveHalvingPruner.
+// Asynchronous successive halving, stopping form: a trial trains on unless, at a rung, it is not
+// among the best 1/divisor of those that have come there so far; the first to come always goes on.
+// Source: Li et al., A system for massively parallel hyperparameter tuning, MLSys 2020; this form
+// as in Determined 0.38 (async_halving) and in Optuna's SuccessiveHalvingPruner.
 #pragma once
 
 #include <map>
@@ -16,8 +16,10 @@ class AsyncHalvingMethod final : public SearchMethod {
   /// `bracket`: what its runs and reasons are marked with.
   explicit AsyncHalvingMethod(const AsyncHalving& config, std::uint32_t bracket = 0);
   std::optional<WantedRun> next_run(SearchView& view) override;
-  void reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) override;
-  void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) override;
+  void reported(TrialIndex trial, const TrialReport& report,
+                std::vector<StopTrial>& stops) override;
+  void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric,
+              std::vector<StopTrial>& stops) override;
   std::uint32_t natural_concurrency() const override { return halving_concurrency(config_); }
   std::optional<double> awaits(TrialIndex trial) const override;
   double progress(double trials) const override;

@@ -58,7 +58,8 @@ std::vector<std::string> CustomMethod::sources() const {
 }
 
 /// A report may have gone past several of the places where the client wanted one.
-void CustomMethod::reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) {
+void CustomMethod::reported(TrialIndex trial, const TrialReport& report,
+                            std::vector<StopTrial>& stops) {
   const std::uint32_t number = by_trial_.at(trial);
   Member& member = members_[number];
   member.trains = false;
@@ -71,7 +72,8 @@ void CustomMethod::reported(TrialIndex trial, const TrialReport& report, std::ve
   end_if_done(member, stops);
 }
 
-void CustomMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double>, std::vector<StopTrial>&) {
+void CustomMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double>,
+                          std::vector<StopTrial>&) {
   Member& member = members_[by_trial_.at(trial)];
   if (member.is_over) return;
   const bool is_early = exit != TrialExit::kCompleted || !member.targets.empty();
@@ -99,7 +101,8 @@ void CustomMethod::end(Member& member, StopCause cause, std::vector<StopTrial>& 
 }
 
 void CustomMethod::end_if_done(Member& member, std::vector<StopTrial>& stops) {
-  if (member.is_closing && !member.is_over && member.targets.empty()) end(member, StopCause::kClosed, stops);
+  if (member.is_closing && !member.is_over && member.targets.empty())
+    end(member, StopCause::kClosed, stops);
 }
 
 double CustomMethod::progress(double) const { return verdict_ ? 1 : progress_; }
@@ -110,36 +113,55 @@ Status CustomMethod::check(const SearchOperation& one) const {
   if (one.verb == SearchVerb::kShutDown) return {};
   if (one.verb == SearchVerb::kSetProgress) {
     if (one.progress >= 0 && one.progress <= 1) return {};
-    return fail(ErrorCode::kInvalidArgument, fmt::format("progress {}: give a number from 0 to 1", one.progress), "");
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("progress {}: give a number from 0 to 1", one.progress), "");
   }
-  if (one.request.empty()) return fail(ErrorCode::kInvalidArgument, "requestId is missing: which trial?", "");
+  if (one.request.empty())
+    return fail(ErrorCode::kInvalidArgument, "requestId is missing: which trial?", "");
   const Member* member = find(one.request);
   if (one.verb == SearchVerb::kCreate) {
-    if (member != nullptr) return fail(ErrorCode::kAlreadyExists, fmt::format("trial {} was created before", one.request), "give each trial a request id of its own");
+    if (member != nullptr)
+      return fail(ErrorCode::kAlreadyExists,
+                  fmt::format("trial {} was created before", one.request),
+                  "give each trial a request id of its own");
     if (members_.size() >= kCustomTrialMax) {
-      return fail(ErrorCode::kFailedPrecondition, fmt::format("a custom search has at most {} trials", kCustomTrialMax), "begin another experiment");
+      return fail(ErrorCode::kFailedPrecondition,
+                  fmt::format("a custom search has at most {} trials", kCustomTrialMax),
+                  "begin another experiment");
     }
     if (waiting_bytes_ + one.hparams.size() > kCustomWaitingMax) {
-      return fail(ErrorCode::kFailedPrecondition, fmt::format("trials that have not begun have more than {} KiB of hyperparameters", kCustomWaitingMax >> 10),
-                  "let some begin before others are created, and keep what is large in a file beside the code");
+      return fail(ErrorCode::kFailedPrecondition,
+                  fmt::format("trials that have not begun have more than {} KiB of hyperparameters",
+                              kCustomWaitingMax >> 10),
+                  "let some begin before others are created, and keep what is large in a file "
+                  "beside the code");
     }
     return {};
   }
-  if (member == nullptr) return fail(ErrorCode::kNotFound, fmt::format("there is no trial with request id {}", one.request), "create it first");
+  if (member == nullptr)
+    return fail(ErrorCode::kNotFound,
+                fmt::format("there is no trial with request id {}", one.request),
+                "create it first");
   if (one.verb == SearchVerb::kClose) return {};
-  if (one.length == 0) return fail(ErrorCode::kInvalidArgument, "length: give the units of training since the trial's beginning, at least 1", "");
+  if (one.length == 0)
+    return fail(ErrorCode::kInvalidArgument,
+                "length: give the units of training since the trial's beginning, at least 1", "");
   if (member->targets.size() >= kCustomTargetsMax) {
-    return fail(ErrorCode::kFailedPrecondition, fmt::format("trial {} has {} validations to come", one.request, kCustomTargetsMax), "wait for some of them");
+    return fail(ErrorCode::kFailedPrecondition,
+                fmt::format("trial {} has {} validations to come", one.request, kCustomTargetsMax),
+                "wait for some of them");
   }
   if (member->is_over || member->is_closing) {
-    return fail(ErrorCode::kFailedPrecondition, fmt::format("trial {} is closed", one.request), "it cannot train on");
+    return fail(ErrorCode::kFailedPrecondition, fmt::format("trial {} is closed", one.request),
+                "it cannot train on");
   }
   return {};
 }
 
 Status CustomMethod::check(const OperationsInput& input) const {
   if (input.trigger > last_event_) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("triggeredByEvent: there is no event {} yet", input.trigger),
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("triggeredByEvent: there is no event {} yet", input.trigger),
                 "answer an event of searcher_events");
   }
   if (verdict_ || input.trigger <= answered_) return {};
@@ -152,7 +174,8 @@ Status CustomMethod::check(const OperationsInput& input) const {
   return {};
 }
 
-void CustomMethod::apply(const SearchOperation& one, const Json& hparams, std::vector<StopTrial>& stops) {
+void CustomMethod::apply(const SearchOperation& one, const Json& hparams,
+                         std::vector<StopTrial>& stops) {
   Member* member = find(one.request);
   switch (one.verb) {
     case SearchVerb::kCreate: {
@@ -168,16 +191,16 @@ void CustomMethod::apply(const SearchOperation& one, const Json& hparams, std::v
       return;
     }
     case SearchVerb::kValidateAfter:
-      if (!member->trains && member->reached && member->reached->time >= static_cast<double>(one.length)) {
+      if (!member->trains && member->reached &&
+          member->reached->time >= static_cast<double>(one.length)) {
         return tell_validated(*member, one.length);  // it has been there
       }
       member->targets.push_back(one.length);
       std::ranges::sort(member->targets);
-      if (!member->trains && member->targets.size() == 1) wanting_.push_back(by_request_.find(one.request)->second);
+      if (!member->trains && member->targets.size() == 1)
+        wanting_.push_back(by_request_.find(one.request)->second);
       return;
-    case SearchVerb::kClose:
-      member->is_closing = true;
-      return end_if_done(*member, stops);
+    case SearchVerb::kClose: member->is_closing = true; return end_if_done(*member, stops);
     case SearchVerb::kSetProgress: progress_ = one.progress; return;
     case SearchVerb::kShutDown:
       for (Member& open : members_) {
@@ -188,7 +211,8 @@ void CustomMethod::apply(const SearchOperation& one, const Json& hparams, std::v
   }
 }
 
-void CustomMethod::operate(const OperationsInput& input, std::span<const Json> hparams, std::vector<StopTrial>& stops) {
+void CustomMethod::operate(const OperationsInput& input, std::span<const Json> hparams,
+                           std::vector<StopTrial>& stops) {
   if (input.trigger <= answered_ || input.trigger > last_event_) return;
   answered_ = input.trigger;
   std::erase_if(events_, [&](const CustomEvent& event) { return event.id <= input.trigger; });
@@ -198,7 +222,8 @@ void CustomMethod::operate(const OperationsInput& input, std::span<const Json> h
 }
 
 void CustomMethod::archive(Archive& archive) {
-  archive.fields(members_, wanting_, events_, last_event_, answered_, progress_, waiting_bytes_, verdict_);
+  archive.fields(members_, wanting_, events_, last_event_, answered_, progress_, waiting_bytes_,
+                 verdict_);
   if (archive.is_reading()) index();
 }
 

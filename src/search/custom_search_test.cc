@@ -13,10 +13,16 @@ namespace {
 
 using namespace testing;
 
-SearchOperation create(const std::string& request) { return {SearchVerb::kCreate, request, R"({"lr": 1})"}; }
-SearchOperation train(const std::string& request, std::uint64_t length) { return {SearchVerb::kValidateAfter, request, "", "", length}; }
+SearchOperation create(const std::string& request) {
+  return {SearchVerb::kCreate, request, R"({"lr": 1})"};
+}
+SearchOperation train(const std::string& request, std::uint64_t length) {
+  return {SearchVerb::kValidateAfter, request, "", "", length};
+}
 SearchOperation close(const std::string& request) { return {SearchVerb::kClose, request}; }
-SearchOperation shut_down(SearchOutcome outcome = SearchOutcome::kCompleted) { return {SearchVerb::kShutDown, "", "", "", 0, outcome}; }
+SearchOperation shut_down(SearchOutcome outcome = SearchOutcome::kCompleted) {
+  return {SearchVerb::kShutDown, "", "", "", 0, outcome};
+}
 
 /// A search and its client.
 class Custom : public ::testing::Test {
@@ -24,7 +30,9 @@ class Custom : public ::testing::Test {
   Searcher searcher_ = Searcher(config_of(CustomSearch{}, 2), one_real(), 1);
   std::vector<SearchAction> actions_ = searcher_.begin();
 
-  const CustomMethod& method() const { return dynamic_cast<const CustomMethod&>(searcher_.method()); }
+  const CustomMethod& method() const {
+    return dynamic_cast<const CustomMethod&>(searcher_.method());
+  }
   const std::vector<CustomEvent>& events() const { return method().events(); }
   /// Answers all events there are.
   const std::vector<SearchAction>& operate(std::vector<SearchOperation> operations) {
@@ -42,7 +50,9 @@ class Custom : public ::testing::Test {
     for (const CustomEvent& event : events()) all.push_back(event.kind);
     return all;
   }
-  Status check(std::vector<SearchOperation> operations) const { return method().check({method().last_event(), std::move(operations)}); }
+  Status check(std::vector<SearchOperation> operations) const {
+    return method().check({method().last_event(), std::move(operations)});
+  }
 };
 
 TEST_F(Custom, ItWaitsForItsClient) {
@@ -67,10 +77,12 @@ TEST_F(Custom, ValidationsAreToldAsTheyWereReported) {
   operate({create("a"), train("a", 5)});
   EXPECT_TRUE(report(0, 0.25, 4).empty());
   report(0, std::numeric_limits<double>::quiet_NaN(), 6);
-  ASSERT_EQ(kinds(), (std::vector{CustomEventKind::kTrialCreated, CustomEventKind::kValidationCompleted}));
+  ASSERT_EQ(kinds(),
+            (std::vector{CustomEventKind::kTrialCreated, CustomEventKind::kValidationCompleted}));
   EXPECT_TRUE(std::isnan(events()[1].metric));
   EXPECT_EQ(events()[1].length, 5U);
-  EXPECT_EQ(only<ContinueTrial>(operate({train("a", 8)})), (std::vector<ContinueTrial>{{trial(0), 8}}));
+  EXPECT_EQ(only<ContinueTrial>(operate({train("a", 8)})),
+            (std::vector<ContinueTrial>{{trial(0), 8}}));
 }
 
 TEST_F(Custom, AReportPastSeveralTargetsReachesThemAll) {
@@ -85,7 +97,8 @@ TEST_F(Custom, AReportPastSeveralTargetsReachesThemAll) {
 TEST_F(Custom, WhereATrialHasBeenItHasValidated) {
   operate({create("a"), train("a", 5)});
   report(0, 0.5, 7);
-  EXPECT_TRUE(only<ContinueTrial>(operate({train("a", 6)})).empty()) << "it need not train for that";
+  EXPECT_TRUE(only<ContinueTrial>(operate({train("a", 6)})).empty())
+      << "it need not train for that";
   ASSERT_EQ(kinds(), std::vector{CustomEventKind::kValidationCompleted});
   EXPECT_EQ(events()[0].length, 6U);
   EXPECT_EQ(events()[0].metric, 0.5);
@@ -127,7 +140,8 @@ TEST_F(Custom, ATrialThatEndsByItselfIsToldAndClosed) {
   operate({create("a"), train("a", 5)});
   operate({});
   searcher_.exited(trial(0), TrialExit::kErrored, {});
-  ASSERT_EQ(kinds(), (std::vector{CustomEventKind::kTrialExitedEarly, CustomEventKind::kTrialClosed}));
+  ASSERT_EQ(kinds(),
+            (std::vector{CustomEventKind::kTrialExitedEarly, CustomEventKind::kTrialClosed}));
   EXPECT_EQ(events()[0].exit, TrialExit::kErrored);
   EXPECT_FALSE(searcher_.is_finished()) << "its client may want another";
 }
@@ -135,14 +149,16 @@ TEST_F(Custom, ATrialThatEndsByItselfIsToldAndClosed) {
 TEST_F(Custom, ItEndsWhenItsClientSaysSo) {
   operate({create("a"), train("a", 5), create("b")});
   operate({shut_down(SearchOutcome::kFailed)});
-  EXPECT_EQ(only<StopTrial>(actions_), (std::vector<StopTrial>{{trial(0), {StopCause::kSearchOver}}}));
+  EXPECT_EQ(only<StopTrial>(actions_),
+            (std::vector<StopTrial>{{trial(0), {StopCause::kSearchOver}}}));
   EXPECT_TRUE(only<FinishSearch>(actions_).empty()) << "a trial is still stopping";
   const auto last = searcher_.exited(trial(0), TrialExit::kCompleted, {});
   EXPECT_EQ(only<FinishSearch>(last), (std::vector<FinishSearch>{{SearchOutcome::kFailed}}));
 }
 
 TEST_F(Custom, ShutDownWithoutATrialEndsItAtOnce) {
-  EXPECT_EQ(only<FinishSearch>(operate({shut_down()})), (std::vector<FinishSearch>{{SearchOutcome::kCompleted}}));
+  EXPECT_EQ(only<FinishSearch>(operate({shut_down()})),
+            (std::vector<FinishSearch>{{SearchOutcome::kCompleted}}));
 }
 
 TEST_F(Custom, RepeatedOperationsChangeNothing) {
@@ -163,13 +179,17 @@ TEST_F(Custom, EventsStayUntilTheyAreAnswered) {
 }
 
 TEST_F(Custom, WhatCannotBeDoneIsRefusedByName) {
-  const auto code = [&](std::vector<SearchOperation> operations) { return check(std::move(operations)).error().code; };
+  const auto code = [&](std::vector<SearchOperation> operations) {
+    return check(std::move(operations)).error().code;
+  };
   EXPECT_TRUE(check({create("a"), train("a", 1), close("a")}).has_value());
   EXPECT_EQ(code({create("a"), create("a")}), ErrorCode::kAlreadyExists);
   EXPECT_EQ(code({train("a", 1)}), ErrorCode::kNotFound);
   EXPECT_EQ(code({create("a"), train("a", 0)}), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(code({create("a"), train("a", 1), close("a"), train("a", 2)}), ErrorCode::kFailedPrecondition);
-  EXPECT_EQ(code({{SearchVerb::kSetProgress, "", "", "", 0, SearchOutcome::kCompleted, 1.5}}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code({create("a"), train("a", 1), close("a"), train("a", 2)}),
+            ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(code({{SearchVerb::kSetProgress, "", "", "", 0, SearchOutcome::kCompleted, 1.5}}),
+            ErrorCode::kInvalidArgument);
   EXPECT_EQ(code({create("")}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(method().check({7, {}}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(events().size(), 1U) << "a check changes nothing";
@@ -188,7 +208,9 @@ TEST_F(Custom, ItsClientCannotMakeItGrowWithoutBound) {
   operate({large, create("small")});
   EXPECT_EQ(events().size(), 1U) << "the second is too much";
   EXPECT_EQ(check({create("other")}).error().code, ErrorCode::kFailedPrecondition);
-  EXPECT_TRUE(check({train("large", 1), create("other")}).error().code == ErrorCode::kFailedPrecondition) << "it has not begun yet";
+  EXPECT_TRUE(check({train("large", 1), create("other")}).error().code ==
+              ErrorCode::kFailedPrecondition)
+      << "it has not begun yet";
   operate({train("large", 1)});
   report(0, 1, 1);
   EXPECT_TRUE(check({create("other")}).has_value()) << "what has begun is the trial's to remember";
@@ -204,13 +226,18 @@ TEST_F(Custom, NothingIsForgottenBetweenInputs) {
     const auto step = [&](auto&& input) {
       for (const SearchAction& action : input(searcher)) trace += std::to_string(action.index());
       trace += '|' + searcher.save() + '|';
-      if (is_loaded_each_time) searcher = std::move(Searcher::load(config, one_real(), searcher.save())).value();
+      if (is_loaded_each_time)
+        searcher = std::move(Searcher::load(config, one_real(), searcher.save())).value();
     };
     const std::vector<Json> hparams(4, Json(Json::Object{}));
     step([](Searcher& it) { return it.begin(); });
-    step([&](Searcher& it) { return it.operate({1, {create("a"), train("a", 2), create("b"), train("b", 2)}}, hparams); });
+    step([&](Searcher& it) {
+      return it.operate({1, {create("a"), train("a", 2), create("b"), train("b", 2)}}, hparams);
+    });
     step([](Searcher& it) { return it.reported(trial(0), {0.5, 2}); });
-    step([&](Searcher& it) { return it.operate({4, {train("a", 4), close("b"), create("c"), train("c", 1)}}, hparams); });
+    step([&](Searcher& it) {
+      return it.operate({4, {train("a", 4), close("b"), create("c"), train("c", 1)}}, hparams);
+    });
     step([](Searcher& it) { return it.reported(trial(1), {0.25, 2}); });
     step([](Searcher& it) { return it.exited(trial(1), TrialExit::kCompleted, 0.25); });
     step([](Searcher& it) { return it.exited(trial(0), TrialExit::kCanceled, 0.5); });

@@ -1,4 +1,5 @@
-// Grid search: every point once. Source: Determined 0.38, "grid" (the last point first; no replacement of senseless ones).
+// Grid search: every point once. Source: Determined 0.38, "grid" (the last point first; no
+// replacement of senseless ones).
 #pragma once
 
 #include "search/hyper_sample.h"
@@ -14,7 +15,9 @@ class GridMethod final : public SearchMethod {
   void reported(TrialIndex, const TrialReport&, std::vector<StopTrial>&) override {}
   void exited(TrialIndex, TrialExit, std::optional<double>, std::vector<StopTrial>&) override {}
   std::uint32_t natural_concurrency() const override;
-  double progress(double trials) const override { return trials / static_cast<double>(grid_.size()); }
+  double progress(double trials) const override {
+    return trials / static_cast<double>(grid_.size());
+  }
   void archive(Archive& archive) override { archive.fields(left_); }
 
  private:

@@ -42,13 +42,15 @@ TEST(AsyncHalving, TheFirstToComeGoesOnAndAWorseOneStops) {
 TEST(AsyncHalving, OneReportMayPassSeveralRungs) {
   Searcher searcher = stopping(9, 1);
   searcher.begin();
-  EXPECT_EQ(stop_in(searcher.reported(trial(0), {0.5, 9})), (StopReason{StopCause::kTrained, 0, 2, 0, 0, 1}));
+  EXPECT_EQ(stop_in(searcher.reported(trial(0), {0.5, 9})),
+            (StopReason{StopCause::kTrained, 0, 2, 0, 0, 1}));
 }
 
 TEST(AsyncHalving, EqualMetricsGoOnTogether) {
   Searcher searcher = stopping(9, 4);
   searcher.begin();
-  for (std::uint32_t i = 0; i < 4; ++i) EXPECT_TRUE(searcher.reported(trial(i), {0.5, 1}).empty()) << i;
+  for (std::uint32_t i = 0; i < 4; ++i)
+    EXPECT_TRUE(searcher.reported(trial(i), {0.5, 1}).empty()) << i;
 }
 
 TEST(AsyncHalving, NotANumberIsTheWorst) {
@@ -88,14 +90,17 @@ TEST(AsyncHalving, AFailureIsTheWorstAndIsReplaced) {
   searcher.begin();
   EXPECT_EQ(only<CreateTrial>(searcher.exited(trial(0), TrialExit::kErrored, {})).size(), 1U);
   EXPECT_TRUE(searcher.reported(trial(1), {0.9, 1}).empty()) << "better than a failure";
-  EXPECT_TRUE(only<CreateTrial>(searcher.exited(trial(2), TrialExit::kErrored, {})).empty()) << "four trials are all";
+  EXPECT_TRUE(only<CreateTrial>(searcher.exited(trial(2), TrialExit::kErrored, {})).empty())
+      << "four trials are all";
 }
 
 TEST(AsyncHalving, SenselessHyperparametersDoNotCount) {
   Searcher searcher = stopping(2, 2);
   searcher.begin();
-  EXPECT_EQ(only<CreateTrial>(searcher.exited(trial(0), TrialExit::kInvalidHparams, {})).size(), 1U);
-  EXPECT_EQ(only<CreateTrial>(searcher.exited(trial(1), TrialExit::kInvalidHparams, {})).size(), 1U);
+  EXPECT_EQ(only<CreateTrial>(searcher.exited(trial(0), TrialExit::kInvalidHparams, {})).size(),
+            1U);
+  EXPECT_EQ(only<CreateTrial>(searcher.exited(trial(1), TrialExit::kInvalidHparams, {})).size(),
+            1U);
 }
 
 TEST(Promotion, TrialsWaitAtARungUntilTheQuotaGrows) {
@@ -104,10 +109,12 @@ TEST(Promotion, TrialsWaitAtARungUntilTheQuotaGrows) {
   ASSERT_EQ(first.size(), 1U);
   EXPECT_EQ(first[0].target, 3U);
   EXPECT_TRUE(searcher.reported(trial(0), {0.5, 2.9}).empty()) << "not yet there";
-  EXPECT_EQ(only<CreateTrial>(searcher.reported(trial(0), {0.5, 3})).size(), 1U) << "it waits, another begins";
+  EXPECT_EQ(only<CreateTrial>(searcher.reported(trial(0), {0.5, 3})).size(), 1U)
+      << "it waits, another begins";
   EXPECT_EQ(only<CreateTrial>(searcher.reported(trial(1), {0.6, 3})).size(), 1U);
   const auto third = searcher.reported(trial(2), {0.7, 3});
-  EXPECT_EQ(only<ContinueTrial>(third), (std::vector<ContinueTrial>{{trial(0), 9}})) << "one in three: the best";
+  EXPECT_EQ(only<ContinueTrial>(third), (std::vector<ContinueTrial>{{trial(0), 9}}))
+      << "one in three: the best";
   const auto top = searcher.reported(trial(0), {0.4, 9});
   EXPECT_EQ(stop_in(top).cause, StopCause::kTrained);
 }
@@ -151,7 +158,8 @@ TEST(SyncHalving, TheOrderOfArrivalDoesNotMatter) {
     Searcher searcher(config_of(SyncHalving{2, 4, 2, 2}, 4), one_real(), 1);
     searcher.begin();
     std::vector<SearchAction> last;
-    for (const std::uint32_t i : order) last = searcher.reported(trial(i), {i < 2 ? 0.5 : 0.1 * i, 1});
+    for (const std::uint32_t i : order)
+      last = searcher.reported(trial(i), {i < 2 ? 0.5 : 0.1 * i, 1});
     return last;
   };
   EXPECT_EQ(run({0, 1, 2, 3}), run({3, 1, 2, 0}));
@@ -164,16 +172,20 @@ TEST(Hyperband, TheAlgorithmsTableFor81And3) {
                                               {{8, 27}, {2, 81}},
                                               {{5, 81}}};
   EXPECT_EQ(hyperband_brackets(Hyperband{3, 81}), expected);
-  EXPECT_EQ(hyperband_brackets(Hyperband{3, 243}).size(), 6U) << "log 243 / log 3 rounds down in doubles";
+  EXPECT_EQ(hyperband_brackets(Hyperband{3, 243}).size(), 6U)
+      << "log 243 / log 3 rounds down in doubles";
 }
 
 TEST(Hyperband, RunsEveryBracketAsPlanned) {
   Searcher searcher(config_of(Hyperband{3, 27}, 5), one_real(), 1);
-  const VirtualResult result = run_virtually(searcher, 27, [](TrialIndex, const Json& hparams, double) { return *hparams.find("x")->number(); });
+  const VirtualResult result = run_virtually(
+      searcher, 27,
+      [](TrialIndex, const Json& hparams, double) { return *hparams.find("x")->number(); });
   std::map<std::pair<std::uint32_t, double>, std::uint32_t> ended;
   for (const VirtualTrial& one : result.trials) ++ended[{one.stop->bracket, one.units}];
   const std::map<std::pair<std::uint32_t, double>, std::uint32_t> expected{
-      {{0, 1}, 18}, {{0, 3}, 6}, {{0, 9}, 2}, {{0, 27}, 1}, {{1, 3}, 8}, {{1, 9}, 3}, {{1, 27}, 1}, {{2, 9}, 4}, {{2, 27}, 2}, {{3, 27}, 4}};
+      {{0, 1}, 18}, {{0, 3}, 6},  {{0, 9}, 2}, {{0, 27}, 1}, {{1, 3}, 8},
+      {{1, 9}, 3},  {{1, 27}, 1}, {{2, 9}, 4}, {{2, 27}, 2}, {{3, 27}, 4}};
   EXPECT_EQ(ended, expected);
 }
 

@@ -11,12 +11,18 @@ namespace {
 struct Sampler {
   Rng& rng;
   Json operator()(const ConstDomain& domain) const { return domain.val; }
-  Json operator()(const IntDomain& domain) const { return rng.between(domain.minval, domain.maxval); }
-  Json operator()(const DoubleDomain& domain) const { return domain.minval + rng.unit() * (domain.maxval - domain.minval); }
+  Json operator()(const IntDomain& domain) const {
+    return rng.between(domain.minval, domain.maxval);
+  }
+  Json operator()(const DoubleDomain& domain) const {
+    return domain.minval + rng.unit() * (domain.maxval - domain.minval);
+  }
   Json operator()(const LogDomain& domain) const {
     return std::pow(domain.base, domain.minval + rng.unit() * (domain.maxval - domain.minval));
   }
-  Json operator()(const CategoricalDomain& domain) const { return domain.vals[rng.below(domain.vals.size())]; }
+  Json operator()(const CategoricalDomain& domain) const {
+    return domain.vals[rng.below(domain.vals.size())];
+  }
 };
 
 /// `count` points from low to high, both included; one is the middle.
@@ -35,8 +41,10 @@ struct GridAxis {
     const auto all = static_cast<std::uint64_t>(domain.maxval - domain.minval) + 1;
     const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(*domain.count, all));
     std::vector<Json> values;
-    for (const double offset : spread(0, static_cast<double>(domain.maxval - domain.minval), count)) {
-      values.emplace_back(domain.minval + (count == 1 ? static_cast<std::int64_t>(offset) : std::llround(offset)));
+    for (const double offset :
+         spread(0, static_cast<double>(domain.maxval - domain.minval), count)) {
+      values.emplace_back(domain.minval +
+                          (count == 1 ? static_cast<std::int64_t>(offset) : std::llround(offset)));
     }
     return values;
   }
@@ -70,7 +78,8 @@ std::vector<Json> grid_values(const HyperDomain& domain) { return std::visit(Gri
 Grid::Grid(const HyperSpace& space) : space_(space) {
   for (const Hyperparameter& one : space) {
     axes_.push_back(grid_values(one.domain));
-    if (__builtin_mul_overflow(size_, std::uint64_t{axes_.back().size()}, &size_)) size_ = UINT64_MAX;
+    if (__builtin_mul_overflow(size_, std::uint64_t{axes_.back().size()}, &size_))
+      size_ = UINT64_MAX;
   }
 }
 

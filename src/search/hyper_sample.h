@@ -12,12 +12,13 @@ namespace muster::search {
 
 /// One value of the domain, drawn at random.
 Json sample_value(const HyperDomain& domain, Rng& rng);
-/// All hyperparameters, drawn at random, nested as their paths say. Determinism: one draw per varying dimension, in the
-/// space's order.
+/// All hyperparameters, drawn at random, nested as their paths say. Determinism: one draw per
+/// varying dimension, in the space's order.
 Json sample(const HyperSpace& space, Rng& rng);
 
-/// The grid's values of a dimension. Shape: rising; whole numbers without repetition. Requires: a count, unless the domain is
-/// const or categorical. Source: Determined 0.38, "Grid": both ends included, one point is the middle.
+/// The grid's values of a dimension. Shape: rising; whole numbers without repetition. Requires: a
+/// count, unless the domain is const or categorical. Source: Determined 0.38, "Grid": both ends
+/// included, one point is the middle.
 std::vector<Json> grid_values(const HyperDomain& domain);
 
 /// All points of a space. Lifetime: the space outlives it.

@@ -66,7 +66,8 @@ TEST(Sample, StaysInItsDomainAndReachesItsEnds) {
 TEST(Sample, ExponentsAreUniform) {
   Rng rng(2);
   int below = 0;
-  for (int i = 0; i < 4000; ++i) below += *sample_value(LogDomain{10, -4, 0, {}}, rng).number() < 1e-2 ? 1 : 0;
+  for (int i = 0; i < 4000; ++i)
+    below += *sample_value(LogDomain{10, -4, 0, {}}, rng).number() < 1e-2 ? 1 : 0;
   EXPECT_NEAR(below, 2000, 4 * std::sqrt(1000.0));
 }
 

@@ -6,7 +6,8 @@ namespace muster::search {
 
 std::vector<SyncBracketPlan> hyperband_brackets(const Hyperband& config) {
   const std::uint64_t eta = config.divisor;
-  const std::uint32_t s_max = whole_log(static_cast<double>(config.max_time), static_cast<double>(eta));
+  const std::uint32_t s_max =
+      whole_log(static_cast<double>(config.max_time), static_cast<double>(eta));
   std::uint64_t power = 1;
   for (std::uint32_t i = 0; i < s_max; ++i) power *= eta;
   std::vector<SyncBracketPlan> brackets;

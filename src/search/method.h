@@ -1,5 +1,6 @@
-// What every search method is: told what trials reach, asked what to train next. A method owns neither trials nor time; the
-// Searcher (searcher.h) keeps what all have in common and turns answers into actions.
+// What every search method is: told what trials reach, asked what to train next. A method owns
+// neither trials nor time; the Searcher (searcher.h) keeps what all have in common and turns
+// answers into actions.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +23,24 @@ namespace muster::search {
 struct WantedRun {
   std::optional<TrialIndex> trial;  ///< waits; nothing: a new one
   std::uint32_t bracket = 0;
-  Json hparams;                          ///< of a new trial
-  std::optional<std::uint64_t> target;   ///< units of training; nothing: to its own end
-  std::optional<TrialIndex> clone_of;    ///< of a new trial
-  std::string source;                    ///< of a new trial: the checkpoint that it begins with; empty: none of its own
+  Json hparams;                         ///< of a new trial
+  std::optional<std::uint64_t> target;  ///< units of training; nothing: to its own end
+  std::optional<TrialIndex> clone_of;   ///< of a new trial
+  std::string
+      source;  ///< of a new trial: the checkpoint that it begins with; empty: none of its own
 };
 
 /// What a method is asked under.
 struct SearchView {
   const HyperSpace& space;
   Rng& rng;
-  TrialIndex next_trial;                    ///< the number that a new trial will have
-  std::uint32_t max_concurrent = 0;         ///< 0: no limit was set
-  std::span<const std::uint32_t> training;  ///< trials that train now, per bracket; brackets beyond have none
-  std::uint32_t training_in(std::uint32_t bracket) const { return bracket < training.size() ? training[bracket] : 0; }
+  TrialIndex next_trial;             ///< the number that a new trial will have
+  std::uint32_t max_concurrent = 0;  ///< 0: no limit was set
+  std::span<const std::uint32_t>
+      training;  ///< trials that train now, per bracket; brackets beyond have none
+  std::uint32_t training_in(std::uint32_t bracket) const {
+    return bracket < training.size() ? training[bracket] : 0;
+  }
 };
 
 /// Metrics that methods see are signed so that less is better, and never NaN: that is the worst.
@@ -43,14 +48,20 @@ class SearchMethod {
  public:
   virtual ~SearchMethod() = default;
 
-  /// The next training that is wanted. Nothing: none until a trial reports or ends. Requires: less trains than may.
+  /// The next training that is wanted. Nothing: none until a trial reports or ends. Requires: less
+  /// trains than may.
   virtual std::optional<WantedRun> next_run(SearchView& view) = 0;
-  /// A validation of a trial that trains; one with a target has reached it and now waits. Appends the trials to stop.
-  virtual void reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) = 0;
-  /// A trial ended that the method had not stopped. `metric`: its last, if it had any. Appends the trials to stop.
-  virtual void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) = 0;
+  /// A validation of a trial that trains; one with a target has reached it and now waits. Appends
+  /// the trials to stop.
+  virtual void reported(TrialIndex trial, const TrialReport& report,
+                        std::vector<StopTrial>& stops) = 0;
+  /// A trial ended that the method had not stopped. `metric`: its last, if it had any. Appends the
+  /// trials to stop.
+  virtual void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric,
+                      std::vector<StopTrial>& stops) = 0;
 
-  /// What the client of a custom search wants done, with the hyperparameters of each operation. Appends the trials to stop.
+  /// What the client of a custom search wants done, with the hyperparameters of each operation.
+  /// Appends the trials to stop.
   virtual void operate(const OperationsInput&, std::span<const Json>, std::vector<StopTrial>&) {}
   /// It is told metrics as they were reported.
   virtual bool sees_raw_metrics() const { return false; }

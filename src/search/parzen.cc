@@ -10,7 +10,7 @@ namespace muster::search {
 namespace {
 
 constexpr double kPriorWeight = 1.0;
-constexpr double kFar = 9.0;          ///< deviations at which a kernel is below 1e-17 of its peak
+constexpr double kFar = 9.0;         ///< deviations at which a kernel is below 1e-17 of its peak
 constexpr std::size_t kRecent = 25;  ///< observations that weigh in full
 
 double normal_mass(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
@@ -38,7 +38,8 @@ double draw_normal(Rng& rng) {
   return radius * std::cos(2.0 * std::numbers::pi * rng.unit());
 }
 
-/// The place at which the weights, added up, pass a random share of them. Requires: they add up to 1.
+/// The place at which the weights, added up, pass a random share of them. Requires: they add up
+/// to 1.
 template <class Weights, class WeightOf>
 std::size_t draw_place(const Weights& weights, WeightOf weight_of, Rng& rng) {
   double left = rng.unit();
@@ -51,7 +52,8 @@ std::size_t draw_place(const Weights& weights, WeightOf weight_of, Rng& rng) {
 
 }  // namespace
 
-ParzenEstimator::ParzenEstimator(const ParzenAxis& axis, const std::vector<double>& observations) : axis_(axis) {
+ParzenEstimator::ParzenEstimator(const ParzenAxis& axis, const std::vector<double>& observations)
+    : axis_(axis) {
   const std::vector<double> weights = mixture_weights(observations.size());
   if (axis.kind == ParzenAxis::Kind::kCategory) {
     add_category_weights(observations, weights);
@@ -60,11 +62,17 @@ ParzenEstimator::ParzenEstimator(const ParzenAxis& axis, const std::vector<doubl
   }
 }
 
-double ParzenEstimator::lower_edge() const { return axis_.kind == ParzenAxis::Kind::kWhole ? axis_.low - 0.5 : axis_.low; }
-double ParzenEstimator::upper_edge() const { return axis_.kind == ParzenAxis::Kind::kWhole ? axis_.high + 0.5 : axis_.high; }
+double ParzenEstimator::lower_edge() const {
+  return axis_.kind == ParzenAxis::Kind::kWhole ? axis_.low - 0.5 : axis_.low;
+}
+double ParzenEstimator::upper_edge() const {
+  return axis_.kind == ParzenAxis::Kind::kWhole ? axis_.high + 0.5 : axis_.high;
+}
 
-/// A kernel is as wide as the larger gap to its neighbours, within limits; the prior is as wide as the axis.
-void ParzenEstimator::add_normal_kernels(const std::vector<double>& observations, const std::vector<double>& weights) {
+/// A kernel is as wide as the larger gap to its neighbours, within limits; the prior is as wide as
+/// the axis.
+void ParzenEstimator::add_normal_kernels(const std::vector<double>& observations,
+                                         const std::vector<double>& weights) {
   const double low = lower_edge();
   const double high = upper_edge();
   const double width = high - low;
@@ -79,32 +87,42 @@ void ParzenEstimator::add_normal_kernels(const std::vector<double>& observations
   for (std::size_t place = 0; place < order.size(); ++place) {
     const std::size_t i = order[place];
     const double below = place > 0 ? means[i] - means[order[place - 1]] : means[i] - low;
-    const double above = place + 1 < order.size() ? means[order[place + 1]] - means[i] : high - means[i];
+    const double above =
+        place + 1 < order.size() ? means[order[place + 1]] - means[i] : high - means[i];
     double gap = std::max(below, above);
     if (order.size() >= 2 && place == 0) gap = above;
     if (order.size() >= 2 && place + 1 == order.size()) gap = below;
     const double deviation = i == prior ? width : std::clamp(gap, least, width);
-    const double mass = normal_mass((high - means[i]) / deviation) - normal_mass((low - means[i]) / deviation);
-    const double unit = axis_.kind == ParzenAxis::Kind::kWhole ? 1.0 : deviation * std::sqrt(2.0 * std::numbers::pi);
+    const double mass =
+        normal_mass((high - means[i]) / deviation) - normal_mass((low - means[i]) / deviation);
+    const double unit = axis_.kind == ParzenAxis::Kind::kWhole
+                            ? 1.0
+                            : deviation * std::sqrt(2.0 * std::numbers::pi);
     kernels_[i] = {weights[i], means[i], deviation, weights[i] / (mass * unit)};
   }
 }
 
-void ParzenEstimator::add_category_weights(const std::vector<double>& observations, const std::vector<double>& weights) {
+void ParzenEstimator::add_category_weights(const std::vector<double>& observations,
+                                           const std::vector<double>& weights) {
   const auto count = static_cast<std::size_t>(axis_.high) + 1;
   const double flat = kPriorWeight / static_cast<double>(weights.size());
   categories_.assign(count, 0.0);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double total = flat * static_cast<double>(count) + (i < observations.size() ? 1.0 : 0.0);
     for (std::size_t c = 0; c < count; ++c) categories_[c] += weights[i] * flat / total;
-    if (i < observations.size()) categories_[static_cast<std::size_t>(observations[i])] += weights[i] / total;
+    if (i < observations.size())
+      categories_[static_cast<std::size_t>(observations[i])] += weights[i] / total;
   }
 }
 
 double ParzenEstimator::draw(Rng& rng) const {
-  if (!categories_.empty()) return static_cast<double>(draw_place(categories_, [](double share) { return share; }, rng));
-  const Kernel& kernel = kernels_[draw_place(kernels_, [](const Kernel& one) { return one.weight; }, rng)];
-  // A mean lies within the axis and a deviation is at most its width: more than one draw in three is within.
+  if (!categories_.empty())
+    return static_cast<double>(draw_place(
+        categories_, [](double share) { return share; }, rng));
+  const Kernel& kernel = kernels_[draw_place(
+      kernels_, [](const Kernel& one) { return one.weight; }, rng)];
+  // A mean lies within the axis and a deviation is at most its width: more than one draw in three
+  // is within.
   constexpr int kDrawMax = 100;
   double value = kernel.mean;
   for (int i = 0; i < kDrawMax; ++i) {
@@ -124,7 +142,8 @@ double ParzenEstimator::log_density(double value) const {
     const double z = (value - kernel.mean) / kernel.deviation;
     const double half = reach / kernel.deviation;
     if (std::abs(z) > kFar + half) continue;
-    sum += kernel.factor * (is_whole ? normal_mass(z + half) - normal_mass(z - half) : std::exp(-0.5 * z * z));
+    sum += kernel.factor *
+           (is_whole ? normal_mass(z + half) - normal_mass(z - half) : std::exp(-0.5 * z * z));
   }
   return std::log(std::max(sum, std::numeric_limits<double>::min()));
 }

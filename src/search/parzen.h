@@ -1,6 +1,6 @@
-// Parzen estimators of one hyperparameter: a mixture of one kernel per observation and a flat prior.
-// Source: Bergstra, Bardenet, Bengio, Kegl: Algorithms for hyper-parameter optimization, NIPS 2011, section 4; bandwidths,
-// weights and clipping as in Optuna 3.1's univariate default.
+// Parzen estimators of one hyperparameter: a mixture of one kernel per observation and a flat
+// prior. Source: Bergstra, Bardenet, Bengio, Kegl: Algorithms for hyper-parameter optimization,
+// NIPS 2011, section 4; bandwidths, weights and clipping as in Optuna 3.1's univariate default.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace muster::search {
 
-/// The line on which values of a dimension lie: exponents for a log domain, places for a categorical one.
+/// The line on which values of a dimension lie: exponents for a log domain, places for a
+/// categorical one.
 struct ParzenAxis {
   enum class Kind : std::uint8_t { kReal = 0, kWhole = 1, kCategory = 2 };
   Kind kind = Kind::kReal;
@@ -20,7 +21,8 @@ struct ParzenAxis {
 
 class ParzenEstimator {
  public:
-  /// Shape: `observations` in the order of trials, oldest first; beyond 25 the older ones weigh less.
+  /// Shape: `observations` in the order of trials, oldest first; beyond 25 the older ones weigh
+  /// less.
   ParzenEstimator(const ParzenAxis& axis, const std::vector<double>& observations);
 
   double draw(Rng& rng) const;
@@ -32,10 +34,13 @@ class ParzenEstimator {
     double weight = 0;
     double mean = 0;
     double deviation = 1;
-    double factor = 0;  ///< weight over the mass within the axis, of a real axis also over deviation · sqrt(2 pi)
+    double factor = 0;  ///< weight over the mass within the axis, of a real axis also over
+                        ///< deviation · sqrt(2 pi)
   };
-  void add_normal_kernels(const std::vector<double>& observations, const std::vector<double>& weights);
-  void add_category_weights(const std::vector<double>& observations, const std::vector<double>& weights);
+  void add_normal_kernels(const std::vector<double>& observations,
+                          const std::vector<double>& weights);
+  void add_category_weights(const std::vector<double>& observations,
+                            const std::vector<double>& weights);
   double lower_edge() const;
   double upper_edge() const;
 

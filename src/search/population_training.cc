@@ -22,27 +22,31 @@ struct Perturb {
     const double to = moved(value.number().value_or(static_cast<double>(domain.minval)));
     const double whole = is_up ? std::ceil(to) : std::floor(to);
     if (whole <= static_cast<double>(domain.minval)) return domain.minval;
-    return whole >= static_cast<double>(domain.maxval) ? domain.maxval : static_cast<std::int64_t>(whole);
+    return whole >= static_cast<double>(domain.maxval) ? domain.maxval
+                                                       : static_cast<std::int64_t>(whole);
   }
   Json operator()(const DoubleDomain& domain) const {
     return std::clamp(moved(value.number().value_or(domain.minval)), domain.minval, domain.maxval);
   }
   Json operator()(const LogDomain& domain) const {
-    const auto [low, high] = std::minmax({std::pow(domain.base, domain.minval), std::pow(domain.base, domain.maxval)});
+    const auto [low, high] =
+        std::minmax({std::pow(domain.base, domain.minval), std::pow(domain.base, domain.maxval)});
     return std::clamp(moved(value.number().value_or(low)), low, high);
   }
 };
 
 }  // namespace
 
-Json explore(const HyperSpace& space, const Json& hparams, const PopulationTraining& config, Rng& rng) {
+Json explore(const HyperSpace& space, const Json& hparams, const PopulationTraining& config,
+             Rng& rng) {
   Json result{Json::Object{}};
   for (const Hyperparameter& one : space) {
     const Json* value = hparams.find(one.path);
     const bool is_resampled = value == nullptr || rng.chance(config.resample_probability);
     const bool is_up = rng.chance(0.5);
-    result.at(one.path) = is_resampled ? sample_value(one.domain, rng)
-                                       : std::visit(Perturb{*value, config.perturb_factor, is_up}, one.domain);
+    result.at(one.path) =
+        is_resampled ? sample_value(one.domain, rng)
+                     : std::visit(Perturb{*value, config.perturb_factor, is_up}, one.domain);
   }
   return result;
 }
@@ -74,15 +78,18 @@ std::optional<WantedRun> PopulationMethod::next_run(SearchView& view) {
   return run;
 }
 
-void PopulationMethod::reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) {
+void PopulationMethod::reported(TrialIndex trial, const TrialReport& report,
+                                std::vector<StopTrial>& stops) {
   if (members_.contains(trial)) arrive({trial, report.metric}, stops);
 }
 
-void PopulationMethod::exited(TrialIndex trial, TrialExit, std::optional<double>, std::vector<StopTrial>& stops) {
+void PopulationMethod::exited(TrialIndex trial, TrialExit, std::optional<double>,
+                              std::vector<StopTrial>& stops) {
   if (!members_.contains(trial) || std::ranges::find(gone_, trial) != gone_.end()) return;
   gone_.push_back(trial);
   const bool is_waiting = std::ranges::find(results_, trial, &RungEntry::trial) != results_.end();
-  std::erase_if(wanted_, [&](const Wanted& wanted) { return !wanted.is_copy && wanted.source == trial; });
+  std::erase_if(wanted_,
+                [&](const Wanted& wanted) { return !wanted.is_copy && wanted.source == trial; });
   if (!is_waiting) arrive({trial, std::numeric_limits<double>::infinity()}, stops);
 }
 
@@ -111,14 +118,17 @@ void PopulationMethod::end_round(std::vector<StopTrial>& stops) {
     if (!is_gone) stops.push_back({trial, {cause, 0, round_, rank, cut, size}});
   }
   if (is_last) return;
-  // What failed within the part that goes on is replaced too, by copies of the best, round and round.
+  // What failed within the part that goes on is replaced too, by copies of the best, round and
+  // round.
   const auto going_on = static_cast<std::uint32_t>(wanted_.size());
-  for (std::uint32_t i = 0; i + going_on < size && going_on > 0; ++i) wanted_.push_back({wanted_[i % going_on].source, true});
+  for (std::uint32_t i = 0; i + going_on < size && going_on > 0; ++i)
+    wanted_.push_back({wanted_[i % going_on].source, true});
   ++round_;
 }
 
 double PopulationMethod::progress(double) const {
-  return static_cast<double>(reports_) / (static_cast<double>(config_.population_size) * config_.num_rounds);
+  return static_cast<double>(reports_) /
+         (static_cast<double>(config_.population_size) * config_.num_rounds);
 }
 
 }  // namespace muster::search

@@ -1,7 +1,8 @@
-// Population-based training: members train in rounds; after each the worst end and copies of the best, with changed
-// hyperparameters, take their places and go on from the best ones' checkpoints.
-// Source: Jaderberg et al., Population based training of neural networks, arXiv 1711.09846, 2017 (exploit by truncation,
-// explore by perturbation or resampling); settings as in Determined up to 0.17, pbt.
+// Population-based training: members train in rounds; after each the worst end and copies of the
+// best, with changed hyperparameters, take their places and go on from the best ones' checkpoints.
+// Source: Jaderberg et al., Population based training of neural networks, arXiv 1711.09846, 2017
+// (exploit by truncation, explore by perturbation or resampling); settings as in Determined up to
+// 0.17, pbt.
 #pragma once
 
 #include <map>
@@ -11,17 +12,20 @@
 
 namespace muster::search {
 
-/// Hyperparameters near `hparams`: each resampled with the given probability, else multiplied by 1 + factor or 1 - factor with
-/// equal chance; whole numbers rounded away from where they were; all kept in their domains. Categories change only when
-/// resampled.
-Json explore(const HyperSpace& space, const Json& hparams, const PopulationTraining& config, Rng& rng);
+/// Hyperparameters near `hparams`: each resampled with the given probability, else multiplied by 1
+/// + factor or 1 - factor with equal chance; whole numbers rounded away from where they were; all
+/// kept in their domains. Categories change only when resampled.
+Json explore(const HyperSpace& space, const Json& hparams, const PopulationTraining& config,
+             Rng& rng);
 
 class PopulationMethod final : public SearchMethod {
  public:
   explicit PopulationMethod(const PopulationTraining& config) : config_(config) {}
   std::optional<WantedRun> next_run(SearchView& view) override;
-  void reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) override;
-  void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) override;
+  void reported(TrialIndex trial, const TrialReport& report,
+                std::vector<StopTrial>& stops) override;
+  void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric,
+              std::vector<StopTrial>& stops) override;
   std::uint32_t natural_concurrency() const override { return config_.population_size; }
   double progress(double trials) const override;
   void archive(Archive& archive) override {

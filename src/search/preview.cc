@@ -6,9 +6,11 @@
 
 namespace muster::search {
 
-PreviewRun preview_run(const SearchConfig& config, const HyperSpace& space, std::uint64_t seed, double trial_length) {
+PreviewRun preview_run(const SearchConfig& config, const HyperSpace& space, std::uint64_t seed,
+                       double trial_length) {
   SearchConfig previewed = config;
-  if (const auto* tpe = std::get_if<TpeSearch>(&previewed.method)) previewed.method = RandomSearch{tpe->max_trials};
+  if (const auto* tpe = std::get_if<TpeSearch>(&previewed.method))
+    previewed.method = RandomSearch{tpe->max_trials};
   Searcher searcher(previewed, space, seed);
   PreviewRun run;
   const LearningCurve curve = [&](TrialIndex trial, const Json&, double) {

@@ -30,17 +30,20 @@ std::optional<WantedRun> PromotionAshaMethod::next_run(SearchView& view) {
   return run;
 }
 
-void PromotionAshaMethod::reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) {
+void PromotionAshaMethod::reported(TrialIndex trial, const TrialReport& report,
+                                   std::vector<StopTrial>& stops) {
   if (!at_.contains(trial)) return;
   arrive(trial, report.metric, stops);
   close_out(stops);
 }
 
-void PromotionAshaMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double>, std::vector<StopTrial>& stops) {
+void PromotionAshaMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double>,
+                                 std::vector<StopTrial>& stops) {
   const auto found = at_.find(trial);
   if (found == at_.end()) return;
   const std::uint32_t rung = found->second;
-  const bool is_waiting = std::ranges::find(rungs_[rung].entries, trial, &RungEntry::trial) != rungs_[rung].entries.end();
+  const bool is_waiting = std::ranges::find(rungs_[rung].entries, trial, &RungEntry::trial) !=
+                          rungs_[rung].entries.end();
   if (exit == TrialExit::kInvalidHparams) {
     --counted_;
     if (!is_waiting) --rungs_[rung].coming;
@@ -68,7 +71,8 @@ void PromotionAshaMethod::arrive(TrialIndex trial, double metric, std::vector<St
     const bool is_gone = std::ranges::find(gone_, *moving) != gone_.end();
     if (index + 1 == units_.size()) {
       const auto count = static_cast<std::uint32_t>(rung.entries.size());
-      if (!is_gone) stops.push_back({*moving, {StopCause::kTrained, bracket_, index, rank, 0, count}});
+      if (!is_gone)
+        stops.push_back({*moving, {StopCause::kTrained, bracket_, index, rank, 0, count}});
       at_.erase(*moving);
       return;
     }
@@ -81,13 +85,18 @@ void PromotionAshaMethod::arrive(TrialIndex trial, double metric, std::vector<St
       promoted_.push_back(*moving);
       return;
     }
-    metric = std::numeric_limits<double>::infinity();  // what has failed comes last at the next rung too
+    metric =
+        std::numeric_limits<double>::infinity();  // what has failed comes last at the next rung too
   }
 }
 
-/// With one more result the quota may have grown by one: for who arrived, if good enough, else for the best that waits there.
-std::optional<TrialIndex> PromotionAshaMethod::promotable(Rung& rung, TrialIndex arrived, std::uint32_t rank) const {
-  const auto quota = [this](std::size_t count) { return static_cast<std::uint32_t>(static_cast<double>(count) / config_.divisor); };
+/// With one more result the quota may have grown by one: for who arrived, if good enough, else for
+/// the best that waits there.
+std::optional<TrialIndex> PromotionAshaMethod::promotable(Rung& rung, TrialIndex arrived,
+                                                          std::uint32_t rank) const {
+  const auto quota = [this](std::size_t count) {
+    return static_cast<std::uint32_t>(static_cast<double>(count) / config_.divisor);
+  };
   const std::uint32_t before = quota(rung.entries.size() - 1);
   const std::uint32_t now = quota(rung.entries.size());
   if (rank < now) return arrived;
@@ -97,7 +106,8 @@ std::optional<TrialIndex> PromotionAshaMethod::promotable(Rung& rung, TrialIndex
   return other;
 }
 
-/// Once all trials have been at the lowest rung, a rung that nobody comes to any more closes those that wait at it.
+/// Once all trials have been at the lowest rung, a rung that nobody comes to any more closes those
+/// that wait at it.
 void PromotionAshaMethod::close_out(std::vector<StopTrial>& stops) {
   if (rungs_[0].entries.size() < config_.max_trials) return;
   for (std::uint32_t i = 0; i + 1 < units_.size() && rungs_[i].coming == 0; ++i) {

@@ -12,7 +12,8 @@ std::optional<WantedRun> RandomMethod::next_run(SearchView& view) {
   return run;
 }
 
-void RandomMethod::exited(TrialIndex, TrialExit exit, std::optional<double>, std::vector<StopTrial>&) {
+void RandomMethod::exited(TrialIndex, TrialExit exit, std::optional<double>,
+                          std::vector<StopTrial>&) {
   if (exit == TrialExit::kInvalidHparams) --counted_;
 }
 

@@ -1,5 +1,6 @@
-// Random search. Source: Bergstra, Bengio: Random search for hyper-parameter optimization, JMLR 13, 2012; counting as in
-// Determined 0.38, "random" (a trial whose hyperparameters make no sense is replaced without counting).
+// Random search. Source: Bergstra, Bengio: Random search for hyper-parameter optimization, JMLR 13,
+// 2012; counting as in Determined 0.38, "random" (a trial whose hyperparameters make no sense is
+// replaced without counting).
 #pragma once
 
 #include "search/method.h"

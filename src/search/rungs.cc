@@ -4,7 +4,8 @@
 
 namespace muster::search {
 
-std::vector<std::uint64_t> rung_units(std::uint32_t num_rungs, std::uint64_t max_time, double divisor) {
+std::vector<std::uint64_t> rung_units(std::uint32_t num_rungs, std::uint64_t max_time,
+                                      double divisor) {
   std::vector<std::uint64_t> units(num_rungs);
   for (std::uint32_t i = 0; i < num_rungs; ++i) {
     const double whole = static_cast<double>(max_time) / std::pow(divisor, num_rungs - 1 - i);

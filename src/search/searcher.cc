@@ -31,21 +31,24 @@ struct ConfigFields {
   void operator()(RandomSearch config) const { archive.fields(config.max_trials); }
   void operator()(GridSearch) const {}
   void operator()(AsyncHalving config) const {
-    archive.fields(config.num_rungs, config.max_trials, config.divisor, config.max_time, config.is_promoting);
+    archive.fields(config.num_rungs, config.max_trials, config.divisor, config.max_time,
+                   config.is_promoting);
   }
   void operator()(AdaptiveAsha config) const {
-    archive.fields(config.mode, config.max_rungs, config.max_trials, config.divisor, config.max_time, config.bracket_rungs,
-                   config.is_promoting);
+    archive.fields(config.mode, config.max_rungs, config.max_trials, config.divisor,
+                   config.max_time, config.bracket_rungs, config.is_promoting);
   }
   void operator()(SyncHalving config) const {
     archive.fields(config.num_rungs, config.max_trials, config.divisor, config.max_time);
   }
   void operator()(Hyperband config) const { archive.fields(config.divisor, config.max_time); }
   void operator()(PopulationTraining config) const {
-    archive.fields(config.population_size, config.num_rounds, config.length_per_round, config.truncate_fraction,
-                   config.resample_probability, config.perturb_factor);
+    archive.fields(config.population_size, config.num_rounds, config.length_per_round,
+                   config.truncate_fraction, config.resample_probability, config.perturb_factor);
   }
-  void operator()(TpeSearch config) const { archive.fields(config.max_trials, config.startup_trials, config.candidates); }
+  void operator()(TpeSearch config) const {
+    archive.fields(config.max_trials, config.startup_trials, config.candidates);
+  }
   void operator()(CustomSearch) const {}
 };
 
@@ -65,19 +68,30 @@ std::string sealed(std::string state, const SearchConfig& config) {
 struct MethodFor {
   const HyperSpace& space;
   using Made = std::unique_ptr<SearchMethod>;
-  Made operator()(const RandomSearch& config) const { return std::make_unique<RandomMethod>(config); }
+  Made operator()(const RandomSearch& config) const {
+    return std::make_unique<RandomMethod>(config);
+  }
   Made operator()(const GridSearch&) const { return std::make_unique<GridMethod>(space); }
   Made operator()(const AsyncHalving& config) const {
     if (config.is_promoting) return std::make_unique<PromotionAshaMethod>(config);
     return std::make_unique<AsyncHalvingMethod>(config);
   }
-  Made operator()(const AdaptiveAsha& config) const { return std::make_unique<AdaptiveAshaMethod>(config); }
-  Made operator()(const SyncHalving& config) const {
-    return std::make_unique<SyncHalvingMethod>(std::vector<SyncBracketPlan>{halving_bracket(config)});
+  Made operator()(const AdaptiveAsha& config) const {
+    return std::make_unique<AdaptiveAshaMethod>(config);
   }
-  Made operator()(const Hyperband& config) const { return std::make_unique<SyncHalvingMethod>(hyperband_brackets(config)); }
-  Made operator()(const PopulationTraining& config) const { return std::make_unique<PopulationMethod>(config); }
-  Made operator()(const TpeSearch& config) const { return std::make_unique<TpeMethod>(config, space); }
+  Made operator()(const SyncHalving& config) const {
+    return std::make_unique<SyncHalvingMethod>(
+        std::vector<SyncBracketPlan>{halving_bracket(config)});
+  }
+  Made operator()(const Hyperband& config) const {
+    return std::make_unique<SyncHalvingMethod>(hyperband_brackets(config));
+  }
+  Made operator()(const PopulationTraining& config) const {
+    return std::make_unique<PopulationMethod>(config);
+  }
+  Made operator()(const TpeSearch& config) const {
+    return std::make_unique<TpeMethod>(config, space);
+  }
   Made operator()(const CustomSearch&) const { return std::make_unique<CustomMethod>(); }
 };
 
@@ -93,11 +107,13 @@ Searcher::Searcher(const SearchConfig& config, HyperSpace space, std::uint64_t s
       method_(make_method(config_, *space_)),
       rng_(seed) {}
 
-Result<Searcher> Searcher::load(const SearchConfig& config, HyperSpace space, std::string_view bytes) {
+Result<Searcher> Searcher::load(const SearchConfig& config, HyperSpace space,
+                                std::string_view bytes) {
   Searcher searcher(config, std::move(space), 0);
   const std::string_view state = bytes.substr(0, bytes.size() - std::min(bytes.size(), kSealSize));
   if (bytes != sealed(std::string(state), config)) {
-    return fail(ErrorCode::kCorruption, "a search's state cannot be read", "it is damaged, or of another configuration");
+    return fail(ErrorCode::kCorruption, "a search's state cannot be read",
+                "it is damaged, or of another configuration");
   }
   Archive archive(state);
   searcher.archive(archive);
@@ -113,7 +129,8 @@ std::string Searcher::save() {
 
 void Searcher::archive(Archive& archive) {
   std::uint64_t chance = rng_.state();
-  archive.fields(chance, trials_, training_, ended_, errored_, canceled_, senseless_, is_given_up_, is_finished_, config_.max_concurrent_trials);
+  archive.fields(chance, trials_, training_, ended_, errored_, canceled_, senseless_, is_given_up_,
+                 is_finished_, config_.max_concurrent_trials);
   rng_ = Rng(chance);
   method_->archive(archive);
 }
@@ -137,20 +154,25 @@ double Searcher::signed_metric(double metric) const {
 std::vector<SearchAction> Searcher::reported(TrialIndex trial, const TrialReport& report) {
   std::vector<SearchAction> actions;
   Trial* known = find(trial);
-  if (known == nullptr || known->phase != Phase::kTraining || std::isnan(report.time)) return actions;
+  if (known == nullptr || known->phase != Phase::kTraining || std::isnan(report.time))
+    return actions;
   if (known->target) {
     if (report.time < static_cast<double>(*known->target)) return actions;
     set_phase(*known, Phase::kWaiting);
   }
   senseless_ = 0;
   std::vector<StopTrial> stops;
-  method_->reported(trial, {method_->sees_raw_metrics() ? report.metric : signed_metric(report.metric), report.time}, stops);
+  method_->reported(
+      trial,
+      {method_->sees_raw_metrics() ? report.metric : signed_metric(report.metric), report.time},
+      stops);
   stop(stops, actions);
   fill(actions);
   return actions;
 }
 
-std::vector<SearchAction> Searcher::exited(TrialIndex trial, TrialExit exit, std::optional<double> metric) {
+std::vector<SearchAction> Searcher::exited(TrialIndex trial, TrialExit exit,
+                                           std::optional<double> metric) {
   std::vector<SearchAction> actions;
   Trial* known = find(trial);
   if (known == nullptr || known->phase == Phase::kEnded) return actions;
@@ -184,7 +206,8 @@ std::vector<SearchAction> Searcher::again(TrialIndex trial, TrialExit was) {
   return actions;
 }
 
-std::vector<SearchAction> Searcher::operate(const OperationsInput& input, std::span<const Json> hparams) {
+std::vector<SearchAction> Searcher::operate(const OperationsInput& input,
+                                            std::span<const Json> hparams) {
   std::vector<SearchAction> actions;
   std::vector<StopTrial> stops;
   method_->operate(input, hparams, stops);
@@ -198,7 +221,8 @@ void Searcher::give_up(std::vector<SearchAction>& actions) {
   is_given_up_ = true;
   std::vector<StopTrial> all;
   for (std::size_t i = 0; i < trials_.size(); ++i) {
-    all.push_back({TrialIndex(static_cast<std::uint32_t>(i)), {StopCause::kSearchOver, trials_[i].bracket, 0, 0, 0, 0}});
+    all.push_back({TrialIndex(static_cast<std::uint32_t>(i)),
+                   {StopCause::kSearchOver, trials_[i].bracket, 0, 0, 0, 0}});
   }
   stop(all, actions);
 }
@@ -211,7 +235,8 @@ std::vector<SearchAction> Searcher::set_max_concurrent(std::uint32_t limit) {
 }
 
 void Searcher::set_progress(TrialIndex trial, double progress) {
-  if (Trial* known = find(trial); known != nullptr && !std::isnan(progress)) known->progress = std::clamp(progress, 0.0, 1.0);
+  if (Trial* known = find(trial); known != nullptr && !std::isnan(progress))
+    known->progress = std::clamp(progress, 0.0, 1.0);
 }
 
 void Searcher::set_phase(Trial& trial, Phase phase) {
@@ -234,18 +259,24 @@ void Searcher::stop(const std::vector<StopTrial>& stops, std::vector<SearchActio
   }
 }
 
-std::uint32_t Searcher::training_count() const { return std::accumulate(training_.begin(), training_.end(), 0U); }
+std::uint32_t Searcher::training_count() const {
+  return std::accumulate(training_.begin(), training_.end(), 0U);
+}
 
 std::uint32_t Searcher::limit() const {
-  const std::uint32_t wanted = config_.max_concurrent_trials > 0 ? config_.max_concurrent_trials : std::max(1U, method_->natural_concurrency());
+  const std::uint32_t wanted = config_.max_concurrent_trials > 0
+                                   ? config_.max_concurrent_trials
+                                   : std::max(1U, method_->natural_concurrency());
   return std::min(wanted, kConcurrentMax);
 }
 
-/// Begins what is wanted while there is room for it, and ends the search when nothing more can come of it.
+/// Begins what is wanted while there is room for it, and ends the search when nothing more can come
+/// of it.
 void Searcher::fill(std::vector<SearchAction>& actions) {
   if (is_finished_) return;
   while (!is_given_up_ && training_count() < limit()) {
-    SearchView view{*space_, rng_, TrialIndex(static_cast<std::uint32_t>(trials_.size())), config_.max_concurrent_trials, training_};
+    SearchView view{*space_, rng_, TrialIndex(static_cast<std::uint32_t>(trials_.size())),
+                    config_.max_concurrent_trials, training_};
     auto run = method_->next_run(view);
     if (!run) break;
     launch(std::move(*run), actions);
@@ -256,7 +287,8 @@ void Searcher::fill(std::vector<SearchAction>& actions) {
 void Searcher::launch(WantedRun run, std::vector<SearchAction>& actions) {
   if (run.trial) {
     Trial* known = find(*run.trial);
-    CHECK(known != nullptr && known->phase == Phase::kWaiting && run.target, "a method takes a trial further that does not wait");
+    CHECK(known != nullptr && known->phase == Phase::kWaiting && run.target,
+          "a method takes a trial further that does not wait");
     known->target = run.target;
     set_phase(*known, Phase::kTraining);
     actions.emplace_back(ContinueTrial{*run.trial, *run.target});
@@ -267,7 +299,8 @@ void Searcher::launch(WantedRun run, std::vector<SearchAction>& actions) {
   set_phase(trials_.back(), Phase::kTraining);
   const auto drawn = static_cast<std::uint32_t>(rng_.below(kTrialSeeds));
   const std::uint32_t seed = config_.trial_seed.value_or(drawn);
-  actions.emplace_back(CreateTrial{trial, seed, run.bracket, std::move(run.hparams), run.target, run.clone_of, std::move(run.source)});
+  actions.emplace_back(CreateTrial{trial, seed, run.bracket, std::move(run.hparams), run.target,
+                                   run.clone_of, std::move(run.source)});
 }
 
 /// Nothing trains and nothing is wanted: what still waits has waited in vain.
@@ -275,7 +308,8 @@ void Searcher::close(std::vector<SearchAction>& actions) {
   for (std::size_t i = 0; i < trials_.size(); ++i) {
     if (trials_[i].phase != Phase::kWaiting) continue;
     set_phase(trials_[i], Phase::kEnded);
-    actions.emplace_back(StopTrial{TrialIndex(static_cast<std::uint32_t>(i)), {StopCause::kSearchOver, trials_[i].bracket, 0, 0, 0, 0}});
+    actions.emplace_back(StopTrial{TrialIndex(static_cast<std::uint32_t>(i)),
+                                   {StopCause::kSearchOver, trials_[i].bracket, 0, 0, 0, 0}});
   }
   if (ended_ < trials_.size()) return;  // some are still stopping
   is_finished_ = true;

@@ -15,7 +15,8 @@ TEST(RandomSearch, AsManyAtOnceAsAllowedAndOneMorePerEnd) {
   Searcher searcher(config_of(RandomSearch{5}, 2), one_real(), 1);
   EXPECT_EQ(only<CreateTrial>(searcher.begin()).size(), 2U);
   EXPECT_EQ(only<CreateTrial>(searcher.exited(trial(0), TrialExit::kCompleted, 0.5)).size(), 1U);
-  EXPECT_EQ(only<CreateTrial>(searcher.exited(trial(1), TrialExit::kInvalidHparams, {})).size(), 1U);
+  EXPECT_EQ(only<CreateTrial>(searcher.exited(trial(1), TrialExit::kInvalidHparams, {})).size(),
+            1U);
   for (std::uint32_t i = 2; i < 5; ++i) searcher.exited(trial(i), TrialExit::kCompleted, 0.5);
   EXPECT_FALSE(searcher.is_finished()) << "the senseless one did not count";
   const auto last = searcher.exited(trial(5), TrialExit::kCompleted, 0.5);
@@ -34,7 +35,8 @@ TEST(Searcher, TheLimitCanChangeWhileItRuns) {
   EXPECT_EQ(only<CreateTrial>(searcher.set_max_concurrent(5)).size(), 3U);
   EXPECT_TRUE(searcher.set_max_concurrent(1).empty());
   for (std::uint32_t i = 0; i < 4; ++i) {
-    EXPECT_TRUE(searcher.exited(trial(i), TrialExit::kCompleted, {}).empty()) << "no replacement until fewer train";
+    EXPECT_TRUE(searcher.exited(trial(i), TrialExit::kCompleted, {}).empty())
+        << "no replacement until fewer train";
   }
   EXPECT_EQ(only<CreateTrial>(searcher.exited(trial(4), TrialExit::kCompleted, {})).size(), 1U);
 }
@@ -62,7 +64,8 @@ TEST(Searcher, GivesUpWhenNothingMakesSense) {
   Searcher searcher(config_of(RandomSearch{1000}, 2), one_real(), 1);
   searcher.begin();
   std::vector<SearchAction> last;
-  for (std::uint32_t i = 0; i < 100; ++i) last = searcher.exited(trial(i), TrialExit::kInvalidHparams, {});
+  for (std::uint32_t i = 0; i < 100; ++i)
+    last = searcher.exited(trial(i), TrialExit::kInvalidHparams, {});
   EXPECT_EQ(only<StopTrial>(last).size(), 1U) << "the other that trains";
   EXPECT_TRUE(only<CreateTrial>(last).empty());
   last = searcher.exited(trial(100), TrialExit::kCompleted, 0.5);
@@ -73,12 +76,16 @@ TEST(Searcher, AStateIsOfOneConfigurationAndWhole) {
   Searcher searcher(config_of(AsyncHalving{3, 9, 3, 9, false}), one_real(), 1);
   searcher.begin();
   const std::string state = searcher.save();
-  EXPECT_TRUE(Searcher::load(config_of(AsyncHalving{3, 9, 3, 9, false}, 3), one_real(), state).has_value());
-  EXPECT_FALSE(Searcher::load(config_of(AsyncHalving{1, 9, 3, 9, false}), one_real(), state).has_value());
+  EXPECT_TRUE(
+      Searcher::load(config_of(AsyncHalving{3, 9, 3, 9, false}, 3), one_real(), state).has_value());
+  EXPECT_FALSE(
+      Searcher::load(config_of(AsyncHalving{1, 9, 3, 9, false}), one_real(), state).has_value());
   for (std::size_t i = 0; i < state.size(); ++i) {
     std::string damaged = state;
     damaged[i] = static_cast<char>(damaged[i] ^ 4);
-    EXPECT_FALSE(Searcher::load(config_of(AsyncHalving{3, 9, 3, 9, false}), one_real(), damaged).has_value()) << "byte " << i;
+    EXPECT_FALSE(
+        Searcher::load(config_of(AsyncHalving{3, 9, 3, 9, false}), one_real(), damaged).has_value())
+        << "byte " << i;
   }
 }
 
@@ -96,7 +103,8 @@ TEST(Searcher, SavingChangesNothingHoweverDeepAValueLies) {
   const VirtualResult with = run(true);
   const VirtualResult without = run(false);
   ASSERT_EQ(with.trials.size(), without.trials.size());
-  for (std::size_t i = 0; i < with.trials.size(); ++i) EXPECT_EQ(with.trials[i].hparams, without.trials[i].hparams);
+  for (std::size_t i = 0; i < with.trials.size(); ++i)
+    EXPECT_EQ(with.trials[i].hparams, without.trials[i].hparams);
 }
 
 TEST(GridSearch, TheLastPointFirst) {
@@ -127,7 +135,8 @@ std::vector<Case> every_method() {
           {"grid", config_of(GridSearch{}, 4)},
           {"async_halving", config_of(AsyncHalving{3, 25, 3, 9, false}, 4)},
           {"promotion", config_of(AsyncHalving{3, 25, 3, 9, true}, 4)},
-          {"adaptive_asha", config_of(AdaptiveAsha{AshaMode::kConservative, 4, 30, 3, 27, {}, false}, 5)},
+          {"adaptive_asha",
+           config_of(AdaptiveAsha{AshaMode::kConservative, 4, 30, 3, 27, {}, false}, 5)},
           {"adaptive_promotion", config_of(promoting, 5)},
           {"sync_halving", config_of(SyncHalving{3, 18, 3, 9}, 5)},
           {"hyperband", config_of(Hyperband{3, 9}, 4)},
@@ -135,7 +144,8 @@ std::vector<Case> every_method() {
           {"tpe", config_of(TpeSearch{30, 8, 12}, 3)}};
 }
 
-/// A cluster of the worst kind: trials report in any order, repeat themselves, fail, find their hyperparameters senseless.
+/// A cluster of the worst kind: trials report in any order, repeat themselves, fail, find their
+/// hyperparameters senseless.
 class Trials {
  public:
   explicit Trials(std::uint64_t seed) : rng_(seed) {}
@@ -221,9 +231,12 @@ History play(const Case& one, std::uint64_t seed) {
     history.answers.push_back(Trials::tell(searcher, history.inputs.back()));
     trials.hear(history.answers.back());
     const std::string state = searcher.save();
-    const auto again = history.inputs.back().limit ? std::vector<SearchAction>{} : Trials::tell(searcher, history.inputs.back());
-    EXPECT_TRUE(again.empty()) << "a repeat at input " << history.inputs.size() << " was acted upon";
-    EXPECT_EQ(searcher.save(), state) << "a repeat at input " << history.inputs.size() << " was remembered";
+    const auto again = history.inputs.back().limit ? std::vector<SearchAction>{}
+                                                   : Trials::tell(searcher, history.inputs.back());
+    EXPECT_TRUE(again.empty()) << "a repeat at input " << history.inputs.size()
+                               << " was acted upon";
+    EXPECT_EQ(searcher.save(), state)
+        << "a repeat at input " << history.inputs.size() << " was remembered";
   }
   history.is_finished = searcher.is_finished();
   return history;
@@ -242,12 +255,14 @@ TEST(EveryMethod, GoesOnAfterEveryInputAsIfItHadNeverStopped) {
   for (const Case& one : every_method()) {
     SCOPED_TRACE(one.name);
     const History history = play(one, 5);
-    for (std::size_t from = 0; from < history.inputs.size() && !::testing::Test::HasFailure(); ++from) {
+    for (std::size_t from = 0; from < history.inputs.size() && !::testing::Test::HasFailure();
+         ++from) {
       auto searcher = Searcher::load(one.config, mixed_space(), history.states[from]);
       ASSERT_TRUE(searcher.has_value()) << searcher.error().text();
       EXPECT_EQ(searcher->save(), history.states[from]);
       for (std::size_t i = from; i < history.inputs.size(); ++i) {
-        ASSERT_EQ(Trials::tell(*searcher, history.inputs[i]), history.answers[i]) << "input " << i << " after a kill at " << from;
+        ASSERT_EQ(Trials::tell(*searcher, history.inputs[i]), history.answers[i])
+            << "input " << i << " after a kill at " << from;
       }
     }
   }
@@ -259,7 +274,8 @@ TEST(EveryMethod, BytesThatWereCutAreRefused) {
     const History history = play(one, 6);
     const std::string& state = history.states[history.states.size() / 2];
     for (std::size_t size = 0; size < state.size(); size += 1 + state.size() / 50) {
-      EXPECT_FALSE(Searcher::load(one.config, mixed_space(), state.substr(0, size)).has_value()) << size;
+      EXPECT_FALSE(Searcher::load(one.config, mixed_space(), state.substr(0, size)).has_value())
+          << size;
     }
     EXPECT_FALSE(Searcher::load(one.config, mixed_space(), state + "x").has_value());
   }

@@ -25,7 +25,8 @@ SyncBracketPlan halving_bracket(const SyncHalving& config) {
   return plan;
 }
 
-SyncHalvingMethod::SyncHalvingMethod(std::vector<SyncBracketPlan> plans) : plans_(std::move(plans)), brackets_(plans_.size()) {
+SyncHalvingMethod::SyncHalvingMethod(std::vector<SyncBracketPlan> plans)
+    : plans_(std::move(plans)), brackets_(plans_.size()) {
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     brackets_[i].awaited = plans_[i][0].trials;
     for (std::uint32_t rung = 0; rung < plans_[i].size(); ++rung) {
@@ -55,17 +56,20 @@ std::optional<WantedRun> SyncHalvingMethod::next_run(SearchView& view) {
   return std::nullopt;
 }
 
-void SyncHalvingMethod::reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) {
+void SyncHalvingMethod::reported(TrialIndex trial, const TrialReport& report,
+                                 std::vector<StopTrial>& stops) {
   const auto found = bracket_of_.find(trial);
   if (found != bracket_of_.end()) arrive(found->second, {trial, report.metric}, stops);
 }
 
-void SyncHalvingMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double>, std::vector<StopTrial>& stops) {
+void SyncHalvingMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double>,
+                               std::vector<StopTrial>& stops) {
   const auto found = bracket_of_.find(trial);
   if (found == bracket_of_.end()) return;
   const std::uint32_t index = found->second;
   Bracket& bracket = brackets_[index];
-  const bool is_waiting = std::ranges::find(bracket.entries, trial, &RungEntry::trial) != bracket.entries.end();
+  const bool is_waiting =
+      std::ranges::find(bracket.entries, trial, &RungEntry::trial) != bracket.entries.end();
   std::erase(bracket.promoted, trial);
   if (exit == TrialExit::kInvalidHparams && bracket.rung == 0 && !is_waiting) {
     --bracket.begun;  // another takes its place
@@ -76,7 +80,8 @@ void SyncHalvingMethod::exited(TrialIndex trial, TrialExit exit, std::optional<d
   if (!is_waiting) arrive(index, {trial, std::numeric_limits<double>::infinity()}, stops);
 }
 
-void SyncHalvingMethod::arrive(std::uint32_t index, RungEntry entry, std::vector<StopTrial>& stops) {
+void SyncHalvingMethod::arrive(std::uint32_t index, RungEntry entry,
+                               std::vector<StopTrial>& stops) {
   Bracket& bracket = brackets_[index];
   bracket.entries.insert(std::ranges::lower_bound(bracket.entries, entry, is_before), entry);
   trained_units_ += units_of_rung(plans_[index], bracket.rung);

@@ -1,5 +1,6 @@
-// Synchronous successive halving: all trials of a rung are awaited, then the best go on. Hyperband runs several such brackets.
-// Source: Jamieson, Talwalkar: Non-stochastic best arm identification and hyperparameter optimization, AISTATS 2016.
+// Synchronous successive halving: all trials of a rung are awaited, then the best go on. Hyperband
+// runs several such brackets. Source: Jamieson, Talwalkar: Non-stochastic best arm identification
+// and hyperparameter optimization, AISTATS 2016.
 #pragma once
 
 #include <map>
@@ -25,21 +26,27 @@ class SyncHalvingMethod final : public SearchMethod {
  public:
   explicit SyncHalvingMethod(std::vector<SyncBracketPlan> plans);
   std::optional<WantedRun> next_run(SearchView& view) override;
-  void reported(TrialIndex trial, const TrialReport& report, std::vector<StopTrial>& stops) override;
-  void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>& stops) override;
+  void reported(TrialIndex trial, const TrialReport& report,
+                std::vector<StopTrial>& stops) override;
+  void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric,
+              std::vector<StopTrial>& stops) override;
   std::uint32_t natural_concurrency() const override;
   double progress(double trials) const override;
-  void archive(Archive& archive) override { archive.fields(brackets_, bracket_of_, trained_units_); }
+  void archive(Archive& archive) override {
+    archive.fields(brackets_, bracket_of_, trained_units_);
+  }
 
  private:
   struct Bracket {
     std::uint32_t rung = 0;
-    std::uint32_t begun = 0;              ///< trials created in the first rung
-    std::vector<TrialIndex> promoted;     ///< to train for this rung, not yet asked for
-    std::vector<RungEntry> entries;       ///< results at this rung, best first
-    std::vector<TrialIndex> gone;         ///< failed: they are not promoted
-    std::uint32_t awaited = 0;            ///< results that this rung will have
-    void archive(Archive& archive) { archive.fields(rung, begun, promoted, entries, gone, awaited); }
+    std::uint32_t begun = 0;           ///< trials created in the first rung
+    std::vector<TrialIndex> promoted;  ///< to train for this rung, not yet asked for
+    std::vector<RungEntry> entries;    ///< results at this rung, best first
+    std::vector<TrialIndex> gone;      ///< failed: they are not promoted
+    std::uint32_t awaited = 0;         ///< results that this rung will have
+    void archive(Archive& archive) {
+      archive.fields(rung, begun, promoted, entries, gone, awaited);
+    }
   };
   void arrive(std::uint32_t index, RungEntry entry, std::vector<StopTrial>& stops);
   void close_rung(std::uint32_t index, std::vector<StopTrial>& stops);
@@ -47,7 +54,7 @@ class SyncHalvingMethod final : public SearchMethod {
   std::vector<SyncBracketPlan> plans_;
   std::vector<Bracket> brackets_;
   std::map<TrialIndex, std::uint32_t> bracket_of_;  ///< of open trials
-  std::uint64_t trained_units_ = 0;                 ///< units of all results so far, each from its rung before
+  std::uint64_t trained_units_ = 0;  ///< units of all results so far, each from its rung before
   std::uint64_t total_units_ = 0;
 };
 

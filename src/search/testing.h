@@ -9,7 +9,9 @@
 
 namespace muster::search::testing {
 
-inline Hyperparameter real(std::string name, double low, double high) { return {{std::move(name)}, DoubleDomain{low, high, {}}}; }
+inline Hyperparameter real(std::string name, double low, double high) {
+  return {{std::move(name)}, DoubleDomain{low, high, {}}};
+}
 inline HyperSpace one_real() { return {real("x", 0, 1)}; }
 
 inline SearchConfig config_of(SearchMethodConfig method, std::uint32_t max_concurrent = 16) {

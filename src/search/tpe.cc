@@ -11,7 +11,8 @@ struct AxisOf {
   using Kind = ParzenAxis::Kind;
   std::optional<ParzenAxis> operator()(const ConstDomain&) const { return std::nullopt; }
   std::optional<ParzenAxis> operator()(const IntDomain& domain) const {
-    return ParzenAxis{Kind::kWhole, static_cast<double>(domain.minval), static_cast<double>(domain.maxval)};
+    return ParzenAxis{Kind::kWhole, static_cast<double>(domain.minval),
+                      static_cast<double>(domain.maxval)};
   }
   std::optional<ParzenAxis> operator()(const DoubleDomain& domain) const {
     if (domain.minval == domain.maxval) return std::nullopt;
@@ -31,20 +32,27 @@ struct ValueAt {
   double at;
   Json operator()(const ConstDomain& domain) const { return domain.val; }
   Json operator()(const IntDomain&) const { return std::llround(at); }
-  Json operator()(const DoubleDomain& domain) const { return domain.minval == domain.maxval ? domain.minval : at; }
+  Json operator()(const DoubleDomain& domain) const {
+    return domain.minval == domain.maxval ? domain.minval : at;
+  }
   Json operator()(const LogDomain& domain) const {
     return std::pow(domain.base, domain.minval == domain.maxval ? domain.minval : at);
   }
-  Json operator()(const CategoricalDomain& domain) const { return domain.vals[static_cast<std::size_t>(at)]; }
+  Json operator()(const CategoricalDomain& domain) const {
+    return domain.vals[static_cast<std::size_t>(at)];
+  }
 };
 
 double uniform(const ParzenAxis& axis, Rng& rng) {
   if (axis.kind == ParzenAxis::Kind::kReal) return axis.low + rng.unit() * (axis.high - axis.low);
-  return static_cast<double>(rng.between(static_cast<std::int64_t>(axis.low), static_cast<std::int64_t>(axis.high)));
+  return static_cast<double>(
+      rng.between(static_cast<std::int64_t>(axis.low), static_cast<std::int64_t>(axis.high)));
 }
 
 /// How many trials count as the best.
-std::size_t best_count(std::size_t finished) { return std::min<std::size_t>((finished + 9) / 10, 25); }
+std::size_t best_count(std::size_t finished) {
+  return std::min<std::size_t>((finished + 9) / 10, 25);
+}
 
 }  // namespace
 
@@ -55,7 +63,8 @@ TpeMethod::TpeMethod(const TpeSearch& config, const HyperSpace& space) : config_
 std::optional<WantedRun> TpeMethod::next_run(SearchView& view) {
   if (counted_ >= config_.max_trials) return std::nullopt;
   ++counted_;
-  const Place place = finished_.size() < config_.startup_trials ? random_place(view.rng) : best_place(view.rng);
+  const Place place =
+      finished_.size() < config_.startup_trials ? random_place(view.rng) : best_place(view.rng);
   open_[view.next_trial] = place;
   WantedRun run;
   run.hparams = Json(Json::Object{});
@@ -65,13 +74,15 @@ std::optional<WantedRun> TpeMethod::next_run(SearchView& view) {
   return run;
 }
 
-void TpeMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double> metric, std::vector<StopTrial>&) {
+void TpeMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double> metric,
+                       std::vector<StopTrial>&) {
   const auto found = open_.find(trial);
   if (found == open_.end()) return;
   const bool is_senseless = exit == TrialExit::kInvalidHparams;
   if (is_senseless) --counted_;
   const bool is_worst = exit == TrialExit::kErrored || is_senseless || !metric;
-  const Finished result{trial, is_worst ? std::numeric_limits<double>::infinity() : *metric, std::move(found->second)};
+  const Finished result{trial, is_worst ? std::numeric_limits<double>::infinity() : *metric,
+                        std::move(found->second)};
   finished_.insert(std::ranges::lower_bound(finished_, trial, {}, &Finished::trial), result);
   open_.erase(found);
 }
@@ -82,7 +93,8 @@ TpeMethod::Place TpeMethod::random_place(Rng& rng) const {
   return place;
 }
 
-/// Per dimension the candidate, drawn as the best are distributed, that the others are least likely to have.
+/// Per dimension the candidate, drawn as the best are distributed, that the others are least likely
+/// to have.
 TpeMethod::Place TpeMethod::best_place(Rng& rng) const {
   std::vector<std::size_t> order(finished_.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -94,7 +106,8 @@ TpeMethod::Place TpeMethod::best_place(Rng& rng) const {
     if (!axes_[d]) continue;
     std::vector<double> best;
     std::vector<double> others;
-    for (std::size_t i = 0; i < finished_.size(); ++i) (is_best[i] ? best : others).push_back(finished_[i].place[d]);
+    for (std::size_t i = 0; i < finished_.size(); ++i)
+      (is_best[i] ? best : others).push_back(finished_[i].place[d]);
     for (const auto& [trial, open] : open_) others.push_back(open[d]);
     const ParzenEstimator good(*axes_[d], best);
     const ParzenEstimator bad(*axes_[d], others);

@@ -43,7 +43,8 @@ class VirtualRun {
     here.units = next_stop(trial);
     here.metric = curve_(trial, here.hparams, here.units);
     perform(searcher_.reported(trial, {here.metric, here.units}));
-    if (at(trial).stop || has_target_[trial.value()]) return;  // one with a target trains on when it is taken further
+    if (at(trial).stop || has_target_[trial.value()])
+      return;  // one with a target trains on when it is taken further
     if (at(trial).units >= trial_length_) {
       perform(searcher_.exited(trial, TrialExit::kCompleted, at(trial).metric));
     } else {
@@ -51,7 +52,8 @@ class VirtualRun {
     }
   }
   void perform(const std::vector<SearchAction>& actions) {
-    for (const SearchAction& action : actions) std::visit([this](const auto& one) { perform_one(one); }, action);
+    for (const SearchAction& action : actions)
+      std::visit([this](const auto& one) { perform_one(one); }, action);
   }
   void perform_one(const CreateTrial& create) {
     result_.trials.push_back({create.hparams, 0, 0, std::nullopt});

@@ -1,5 +1,5 @@
-// A whole search in virtual time: trials that train at a steady pace and whose metrics a function gives. What a preview shows,
-// and how methods are compared without training anything.
+// A whole search in virtual time: trials that train at a steady pace and whose metrics a function
+// gives. What a preview shows, and how methods are compared without training anything.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ using LearningCurve = std::function<double(TrialIndex trial, const Json& hparams
 
 struct VirtualTrial {
   Json hparams;
-  double units = 0;  ///< trained when it ended
-  double metric = 0;  ///< its last
+  double units = 0;                ///< trained when it ended
+  double metric = 0;               ///< its last
   std::optional<StopReason> stop;  ///< nothing: it ended by itself
 };
 
@@ -32,8 +32,9 @@ struct VirtualResult {
   double total_units() const;
 };
 
-/// Runs the search to its end. `trial_length`: units after which a trial ends that nothing stops. Clones begin as new trials do.
-/// Determinism: what happens at the same instant happens in the order of trials. Cost: O(reports · log trials).
+/// Runs the search to its end. `trial_length`: units after which a trial ends that nothing stops.
+/// Clones begin as new trials do. Determinism: what happens at the same instant happens in the
+/// order of trials. Cost: O(reports · log trials).
 VirtualResult run_virtually(Searcher& searcher, double trial_length, const LearningCurve& curve);
 
 }  // namespace muster::search

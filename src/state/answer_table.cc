@@ -22,7 +22,8 @@ Answer AnswerTable::Entry::answer() const {
 
 void AnswerTable::add(RequestId id, const Answer& answer) {
   Entry entry{id, answer.time, answer.user, JobId(0), nullptr};
-  if (answer.replies.size() == 1 && answer.replies.front() == reply_of(answer.replies.front().job)) {
+  if (answer.replies.size() == 1 &&
+      answer.replies.front() == reply_of(answer.replies.front().job)) {
     entry.job = answer.replies.front().job;
   } else {
     entry.replies = std::make_unique<const std::vector<Reply>>(answer.replies);
@@ -48,7 +49,10 @@ void AnswerTable::move(Duration by) {
 }
 
 void AnswerTable::expire(TimePoint now) {
-  for (int dropped = 0; dropped < kExpiredAtOnce && !entries_.empty() && entries_.front().time + kKept <= now; ++dropped) drop_oldest();
+  for (int dropped = 0;
+       dropped < kExpiredAtOnce && !entries_.empty() && entries_.front().time + kKept <= now;
+       ++dropped)
+    drop_oldest();
 }
 
 std::optional<Answer> AnswerTable::find(RequestId id) const {

@@ -18,16 +18,17 @@ struct Answer {
   std::vector<Reply> replies;
 };
 
-/// Ten minutes of event time, and at most kMaxAnswers: as many as 3,000 requests/s make in that time, and a tenth more. Every replica has one, so an entry must be small: an answer that
-/// says nothing but a job's number is kept without its reply.
+/// Ten minutes of event time, and at most kMaxAnswers: as many as 3,000 requests/s make in that
+/// time, and a tenth more. Every replica has one, so an entry must be small: an answer that says
+/// nothing but a job's number is kept without its reply.
 class AnswerTable {
  public:
   static constexpr std::size_t kMaxAnswers = 2'000'000;
   static constexpr Duration kKept = Duration::minutes(10);
   /// Requires: no answer of that id is kept; checked where the index is made.
   void add(RequestId id, const Answer& answer);
-  /// Forgets answers older than kKept at `now`, the oldest few of them: asked before every event, it keeps up with what is added, and
-  /// no event pays for a long silence before it.
+  /// Forgets answers older than kKept at `now`, the oldest few of them: asked before every event,
+  /// it keeps up with what is added, and no event pays for a long silence before it.
   void expire(TimePoint now);
   /// The clock by which they are kept goes on `by` later.
   void move(Duration by);
@@ -48,7 +49,7 @@ class AnswerTable {
     RequestId id;
     TimePoint time;
     UserId user;
-    JobId job;                                          ///< of the only reply, which says nothing else
+    JobId job;  ///< of the only reply, which says nothing else
     std::unique_ptr<const std::vector<Reply>> replies;  ///< null: the reply is `job`
     Answer answer() const;
   };

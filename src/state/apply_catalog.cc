@@ -13,9 +13,13 @@ void EventApplier::operator()(const RunNoted& event) {
   });
 }
 
-void EventApplier::operator()(const CheckpointNoted& event) { state.checkpoints_.put(event.checkpoint); }
+void EventApplier::operator()(const CheckpointNoted& event) {
+  state.checkpoints_.put(event.checkpoint);
+}
 
-void EventApplier::operator()(const CollectionBegun& event) { state.checkpoints_.begin(event.collection); }
+void EventApplier::operator()(const CollectionBegun& event) {
+  state.checkpoints_.begin(event.collection);
+}
 
 void EventApplier::operator()(const CollectionEnded& event) {
   const Collection collection = state.checkpoints_.end(event.job);
@@ -33,6 +37,8 @@ void EventApplier::operator()(const CollectionEnded& event) {
 
 void EventApplier::operator()(const DocumentStored& event) { state.catalog_.put(event.document); }
 
-void EventApplier::operator()(const DocumentDeleted& event) { state.catalog_.remove(event.kind, event.id); }
+void EventApplier::operator()(const DocumentDeleted& event) {
+  state.catalog_.remove(event.kind, event.id);
+}
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// What a believed jump of the wall clock does: every time that a limit, a wait or an age is counted from moves along.
-// Times that people gave stay as they are: --begin, --deadline.
+// What a believed jump of the wall clock does: every time that a limit, a wait or an age is counted
+// from moves along. Times that people gave stay as they are: --begin, --deadline.
 #include "base/check.h"
 #include "state/event_applier.h"
 #include "state/state_hash.h"

@@ -38,7 +38,8 @@ Trial& EventApplier::trial_at(TrialId id) {
   return *trial;
 }
 Trial& EventApplier::trial_at(const Experiment& experiment, TrialIndex index) {
-  CHECK(index.value() < experiment.trials.size(), "experiment {} has no trial {}", experiment.id.value(), index.value());
+  CHECK(index.value() < experiment.trials.size(), "experiment {} has no trial {}",
+        experiment.id.value(), index.value());
   return trial_at(experiment.trials[index.value()]);
 }
 
@@ -61,19 +62,21 @@ void EventApplier::imply_input(Experiment& experiment, SearchInput input) {
 
 void EventApplier::operator()(const ExperimentEnded& event) {
   Experiment& experiment = experiment_at(event.experiment);
-  CHECK(!is_final(experiment.state) && is_final(event.state) && experiment.open_trials == 0, "experiment {} cannot end now",
-        event.experiment.value());
+  CHECK(!is_final(experiment.state) && is_final(event.state) && experiment.open_trials == 0,
+        "experiment {} cannot end now", event.experiment.value());
   end(experiment, event.state);
 }
 
 void EventApplier::operator()(const SearchAsked& event) {
   Experiment& experiment = experiment_at(event.experiment);
-  CHECK(is_searching(experiment.state), "experiment {} is asked after its end", event.experiment.value());
+  CHECK(is_searching(experiment.state), "experiment {} is asked after its end",
+        event.experiment.value());
   experiment.inputs.insert(experiment.inputs.end(), event.inputs.begin(), event.inputs.end());
   state.experiments_.rehash(experiment);
 }
 
-Experiment EventApplier::new_experiment(ExperimentId id, const ExperimentSpecRef& spec, const ExperimentLabels& labels,
+Experiment EventApplier::new_experiment(ExperimentId id, const ExperimentSpecRef& spec,
+                                        const ExperimentLabels& labels,
                                         ExperimentState experiment_state) {
   CHECK(id >= state.next_experiment_, "experiment id {} was given before", id.value());
   state.next_experiment_ = ExperimentId(id.value() + 1);
@@ -100,8 +103,10 @@ void EventApplier::operator()(const ExperimentCreated& event) {
 
 void EventApplier::operator()(const ExperimentChanged& event) {
   Experiment& experiment = experiment_at(event.experiment);
-  const bool is_deletion = event.state == ExperimentState::kDeleting || event.state == ExperimentState::kDeleteFailed;
-  CHECK(!event.state || is_final(experiment.state) == is_deletion, "experiment {} cannot be in state {} now", event.experiment.value(),
+  const bool is_deletion =
+      event.state == ExperimentState::kDeleting || event.state == ExperimentState::kDeleteFailed;
+  CHECK(!event.state || is_final(experiment.state) == is_deletion,
+        "experiment {} cannot be in state {} now", event.experiment.value(),
         static_cast<int>(*event.state));
   if (event.labels) experiment.labels = *event.labels;
   if (event.state) experiment.state = *event.state;
@@ -117,7 +122,8 @@ void EventApplier::operator()(const ExperimentChanged& event) {
 
 void EventApplier::operator()(const SearchDecided& event) {
   Experiment& experiment = experiment_at(event.experiment);
-  CHECK(event.covered >= experiment.covered && event.covered - experiment.covered <= experiment.inputs.size(),
+  CHECK(event.covered >= experiment.covered &&
+            event.covered - experiment.covered <= experiment.inputs.size(),
         "experiment {} decides upon {} inputs of {}", event.experiment.value(), event.covered,
         experiment.covered + experiment.inputs.size());
   for (; experiment.covered < event.covered; ++experiment.covered) experiment.inputs.pop_front();
@@ -149,8 +155,8 @@ void EventApplier::operator()(const SearchDecided& event) {
 }
 
 void EventApplier::add_trial(Experiment& experiment, const TrialPlan& plan, TrialId id) {
-  CHECK(plan.trial.value() == experiment.trials.size(), "trial {} of experiment {} out of order", plan.trial.value(),
-        experiment.id.value());
+  CHECK(plan.trial.value() == experiment.trials.size(), "trial {} of experiment {} out of order",
+        plan.trial.value(), experiment.id.value());
   CHECK(id >= state.next_trial_, "trial id {} was given before", id.value());
   state.next_trial_ = TrialId(id.value() + 1);
   Trial trial = trial_of(plan, experiment, now);
@@ -206,7 +212,8 @@ void EventApplier::operator()(const TrialEnded& event) {
   Experiment& experiment = experiment_at(trial.experiment);
   CHECK(experiment.open_trials > 0);
   --experiment.open_trials;
-  if (is_searching(experiment.state)) imply_input(experiment, ExitInput{trial.index, event.exit, trial.metric});
+  if (is_searching(experiment.state))
+    imply_input(experiment, ExitInput{trial.index, event.exit, trial.metric});
   imply_end(experiment);
 }
 
@@ -219,7 +226,8 @@ void EventApplier::operator()(const TrialSourced& event) {
 
 void EventApplier::operator()(const ExperimentContinued& event) {
   Experiment& experiment = experiment_at(event.experiment);
-  CHECK(is_final(experiment.state), "experiment {} goes on before its end", event.experiment.value());
+  CHECK(is_final(experiment.state), "experiment {} goes on before its end",
+        event.experiment.value());
   experiment.spec = event.spec;
   experiment.spec_hash = hash_of(*event.spec);
   experiment.state = ExperimentState::kActive;
@@ -252,14 +260,16 @@ void EventApplier::operator()(const ExperimentContinued& event) {
 
 void EventApplier::operator()(const ExperimentDeleted& event) {
   const Experiment& experiment = experiment_at(event.experiment);
-  CHECK(is_final(experiment.state), "experiment {} is deleted before its end", event.experiment.value());
+  CHECK(is_final(experiment.state), "experiment {} is deleted before its end",
+        event.experiment.value());
   for (const DocumentRef& use : state.catalog_.all(DocumentKind::kCheckpointUse)) {
     const CheckpointRef used = state.checkpoints_.find(std::string(used_checkpoint(use->name)));
     const auto is_going = [&](TrialId id) {
       const Trial* trial = state.experiments_.find(id);
       return trial != nullptr && trial->experiment == event.experiment;
     };
-    if (is_going(TrialId(use->parent)) || (used != nullptr && is_going(used->trial))) state.catalog_.remove(use->kind, use->id);
+    if (is_going(TrialId(use->parent)) || (used != nullptr && is_going(used->trial)))
+      state.catalog_.remove(use->kind, use->id);
   }
   for (const TrialId trial : experiment.trials) {
     state.checkpoints_.erase(trial);
@@ -303,14 +313,16 @@ void EventApplier::operator()(const LogRetentionSet& event) {
 
 void EventApplier::operator()(const SearchOperated& event) {
   Experiment& experiment = experiment_at(event.experiment);
-  CHECK(is_searching(experiment.state), "experiment {} is operated after its end", event.experiment.value());
+  CHECK(is_searching(experiment.state), "experiment {} is operated after its end",
+        event.experiment.value());
   imply_input(experiment, event.input);
   state.experiments_.rehash(experiment);
 }
 
 void EventApplier::operator()(const TrialResized& event) {
   Trial& trial = trial_at(event.trial);
-  CHECK(!trial.is_over() && event.slots > 0, "trial {} cannot have {} slots", event.trial.value(), event.slots);
+  CHECK(!trial.is_over() && event.slots > 0, "trial {} cannot have {} slots", event.trial.value(),
+        event.slots);
   trial.slots = event.slots;
   trial.resize_time = now;
   state.experiments_.rehash(trial);
@@ -329,7 +341,8 @@ void EventApplier::note_usage(const Job& job) {
   if (job.spec->trial.value() == 0 || !job.start_time.is_set()) return;
   const Trial& trial = trial_at(job.spec->trial);
   Experiment& experiment = experiment_at(trial.experiment);
-  experiment.used_slot_time += (now - job.start_time) * std::max(slots_of(trial, *experiment.spec), 1U);
+  experiment.used_slot_time +=
+      (now - job.start_time) * std::max(slots_of(trial, *experiment.spec), 1U);
   state.experiments_.rehash(experiment);
 }
 void EventApplier::note_restart(const Job& job) {

@@ -37,7 +37,8 @@ Job element_like(const Job& record, JobId id, std::uint32_t index) {
   job.partition = record.partition;
   job.partitions = record.partitions;
   job.array_facts = std::make_unique<ArrayFacts>(record.array->facts);
-  if (record.dependencies != nullptr) job.dependencies = std::make_unique<DependencySet>(*record.dependencies);
+  if (record.dependencies != nullptr)
+    job.dependencies = std::make_unique<DependencySet>(*record.dependencies);
   return job;
 }
 
@@ -61,8 +62,8 @@ void EventApplier::count_element(const Job& job, int step) {
   Job* record = state.jobs_.find_mutable(job.array_job);
   if (record == nullptr || record->array == nullptr) return;
   CHECK(step > 0 || record->array->active_elements > 0);
-  record->array->active_elements = static_cast<std::uint32_t>(
-      static_cast<int>(record->array->active_elements) + step);
+  record->array->active_elements =
+      static_cast<std::uint32_t>(static_cast<int>(record->array->active_elements) + step);
   if (record != &job) state.jobs_.rehash(*record);
 }
 
@@ -138,7 +139,8 @@ void EventApplier::operator()(const JobStarted& event) {
   change(job, [&] {
     job.state = JobState::kRunning;
     job.reason = PendingReason::kNone;
-    job.flags = static_cast<std::uint16_t>(job.flags & ~(job_flag::kRequeued | job_flag::kSpecialExit));
+    job.flags =
+        static_cast<std::uint16_t>(job.flags & ~(job_flag::kRequeued | job_flag::kSpecialExit));
     job.partition = event.partition;
     job.time_limit = event.time_limit;
     job.start_time = now;
@@ -214,7 +216,8 @@ void EventApplier::keep_part(JobRun& run, const StepPart& part) {
 
 void EventApplier::operator()(const NodeReleased& event) {
   Job& job = job_at(event.job);
-  CHECK(job.run != nullptr && job.is_completing(), "job {} releases a node while it runs", event.job.value());
+  CHECK(job.run != nullptr && job.is_completing(), "job {} releases a node while it runs",
+        event.job.value());
   const auto& nodes = job.run->allocation->nodes;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].node == event.node) release_node(job, i);
@@ -225,9 +228,11 @@ void EventApplier::operator()(const NodeReleased& event) {
 
 void EventApplier::operator()(const JobRequeued& event) {
   Job& job = job_at(event.job);
-  CHECK(is_finished(job.state) && !job.is_completing(), "job {} is requeued while it holds nodes", job.id.value());
+  CHECK(is_finished(job.state) && !job.is_completing(), "job {} is requeued while it holds nodes",
+        job.id.value());
   for (const StepState& step : job.run != nullptr ? job.run->steps : std::vector<StepState>{}) {
-    CHECK(!step.is_running(), "job {} is requeued with step {} running", job.id.value(), step.id.step);
+    CHECK(!step.is_running(), "job {} is requeued with step {} running", job.id.value(),
+          step.id.step);
   }
   change(job, [&] {
     job.state = JobState::kPending;
@@ -256,17 +261,20 @@ void EventApplier::operator()(const JobChanged& event) {
     if (event.time_limit) {
       job.time_limit = *event.time_limit;
       if (job.holds_resources() && !is_finished(job.state)) {
-        job.end_time = job.time_limit.is_infinite() ? TimePoint::unset()
-                                                    : job.start_time + job.time_limit + job.suspended_before;
+        job.end_time = job.time_limit.is_infinite()
+                           ? TimePoint::unset()
+                           : job.start_time + job.time_limit + job.suspended_before;
       }
     }
     if (event.eligible_time) job.eligible_time = *event.eligible_time;
     if (event.flags) {
-      job.flags = static_cast<std::uint16_t>((job.flags & ~(job_flag::kAnyHold | job_flag::kSpecialExit)) | *event.flags);
+      job.flags = static_cast<std::uint16_t>(
+          (job.flags & ~(job_flag::kAnyHold | job_flag::kSpecialExit)) | *event.flags);
     }
     if (event.dependencies) {
-      job.dependencies = event.dependencies->terms.empty() ? nullptr
-                                                           : std::make_unique<DependencySet>(*event.dependencies);
+      job.dependencies = event.dependencies->terms.empty()
+                             ? nullptr
+                             : std::make_unique<DependencySet>(*event.dependencies);
     }
     if (event.partitions) {
       job.partitions = *event.partitions;
@@ -274,14 +282,16 @@ void EventApplier::operator()(const JobChanged& event) {
     }
     if (event.is_warned) job.flags |= job_flag::kWarned;
     if (event.reason) job.reason = *event.reason;
-    if (event.array_throttle && job.array != nullptr) job.array->remaining.throttle = *event.array_throttle;
+    if (event.array_throttle && job.array != nullptr)
+      job.array->remaining.throttle = *event.array_throttle;
     if (event.array && job.array != nullptr) job.array->remaining = *event.array;
   });
 }
 
 void EventApplier::operator()(const JobSuspended& event) {
   Job& job = job_at(event.job);
-  CHECK(job.state == JobState::kRunning, "job {} is suspended while not running", event.job.value());
+  CHECK(job.state == JobState::kRunning, "job {} is suspended while not running",
+        event.job.value());
   change(job, [&] {
     job.state = JobState::kSuspended;
     job.suspend_time = now;
@@ -290,7 +300,8 @@ void EventApplier::operator()(const JobSuspended& event) {
 
 void EventApplier::operator()(const JobResumed& event) {
   Job& job = job_at(event.job);
-  CHECK(job.state == JobState::kSuspended, "job {} is resumed while not suspended", event.job.value());
+  CHECK(job.state == JobState::kSuspended, "job {} is resumed while not suspended",
+        event.job.value());
   change(job, [&] {
     const Duration paused = now - job.suspend_time;
     job.state = JobState::kRunning;

@@ -8,16 +8,18 @@ namespace muster {
 
 void EventApplier::operator()(const StepCreated& event) {
   Job& job = job_at(event.step.job);
-  CHECK(job.run != nullptr && job.attempt == event.step.attempt, "step of another run of job {}", job.id.value());
-  CHECK(job.run->find_step(event.step.step) == nullptr, "step {} of job {} is there already", event.step.step,
+  CHECK(job.run != nullptr && job.attempt == event.step.attempt, "step of another run of job {}",
         job.id.value());
+  CHECK(job.run->find_step(event.step.step) == nullptr, "step {} of job {} is there already",
+        event.step.step, job.id.value());
   StepState step;
   step.id = event.step;
   step.spec = event.spec;
   step.layout = event.layout;
   step.launch_key = event.launch_key;
   step.start_time = now;
-  if (event.spec != nullptr && event.spec->environment.value() != 0) state.blobs_.reference(event.spec->environment);
+  if (event.spec != nullptr && event.spec->environment.value() != 0)
+    state.blobs_.reference(event.spec->environment);
   if (event.step.step < kInteractiveStep) job.run->next_step = event.step.step + 1;
   job.run->steps_hash += hash_of(step);
   job.run->steps.push_back(std::move(step));
@@ -26,9 +28,11 @@ void EventApplier::operator()(const StepCreated& event) {
 
 void EventApplier::operator()(const StepBegun& event) {
   Job& job = job_at(event.step.job);
-  CHECK(job.run != nullptr && job.attempt == event.step.attempt, "step of another run of job {}", job.id.value());
+  CHECK(job.run != nullptr && job.attempt == event.step.attempt, "step of another run of job {}",
+        job.id.value());
   StepState* step = job.run->find_step(event.step.step);
-  CHECK(step != nullptr && step->is_running(), "step {} of job {} begins after its end", event.step.step, job.id.value());
+  CHECK(step != nullptr && step->is_running(), "step {} of job {} begins after its end",
+        event.step.step, job.id.value());
   job.run->steps_hash -= hash_of(*step);
   step->begun |= event.parts;
   job.run->steps_hash += hash_of(*step);
@@ -50,9 +54,11 @@ void EventApplier::operator()(const StepCancelled& event) {
 
 void EventApplier::operator()(const StepEnded& event) {
   Job& job = job_at(event.step.job);
-  CHECK(job.run != nullptr && job.attempt == event.step.attempt, "step of another run of job {}", job.id.value());
+  CHECK(job.run != nullptr && job.attempt == event.step.attempt, "step of another run of job {}",
+        job.id.value());
   StepState* step = job.run->find_step(event.step.step);
-  CHECK(step != nullptr && step->is_running(), "step {} of job {} ends twice", event.step.step, job.id.value());
+  CHECK(step != nullptr && step->is_running(), "step {} of job {} ends twice", event.step.step,
+        job.id.value());
   job.run->steps_hash -= hash_of(*step);
   step->state = event.state;
   step->exit = event.exit;
@@ -71,14 +77,17 @@ void EventApplier::operator()(const StepsForgotten& event) {
   std::size_t found = 0;
   std::erase_if(job.run->steps, [&](const StepState& step) {
     if (!std::ranges::binary_search(event.steps, step.id.step)) return false;
-    CHECK(!step.is_running(), "step {} of job {} is forgotten while it runs", step.id.step, event.job.value());
+    CHECK(!step.is_running(), "step {} of job {} is forgotten while it runs", step.id.step,
+          event.job.value());
     ++found;
     job.run->steps_hash -= hash_of(step);
     job.run->forgotten.usage += step.usage;
-    if (step.id.step < kInteractiveStep) job.run->forgotten.exit = std::max(job.run->forgotten.exit, step.exit);
+    if (step.id.step < kInteractiveStep)
+      job.run->forgotten.exit = std::max(job.run->forgotten.exit, step.exit);
     return true;
   });
-  CHECK(found == event.steps.size(), "job {} has not all of the steps to be forgotten", event.job.value());
+  CHECK(found == event.steps.size(), "job {} has not all of the steps to be forgotten",
+        event.job.value());
   job.run->forgotten.count += static_cast<std::uint32_t>(found);
   state.jobs_.rehash(job);
 }

@@ -8,7 +8,8 @@
 namespace muster {
 namespace {
 
-std::uint64_t hash_of(BlobId id, std::string_view digest, std::uint64_t size, std::uint32_t references) {
+std::uint64_t hash_of(BlobId id, std::string_view digest, std::uint64_t size,
+                      std::uint32_t references) {
   return Hasher().add(id.value()).add(digest).add(size).add(references).digest();
 }
 
@@ -27,10 +28,13 @@ BlobTable::Entry& BlobTable::entry_at(BlobId id) {
   return *entry;
 }
 
-void BlobTable::add(BlobId id, const std::string& digest, std::uint64_t size) { restore(id, BlobFacts{digest, size, 0}); }
+void BlobTable::add(BlobId id, const std::string& digest, std::uint64_t size) {
+  restore(id, BlobFacts{digest, size, 0});
+}
 
 void BlobTable::restore(BlobId id, const BlobFacts& facts) {
-  CHECK(facts.digest.size() == sizeof(Entry::digest), "blob {} has a digest of {} bytes", id.value(), facts.digest.size());
+  CHECK(facts.digest.size() == sizeof(Entry::digest), "blob {} has a digest of {} bytes",
+        id.value(), facts.digest.size());
   CHECK(find_entry(id) == nullptr, "blob {} is there already", id.value());
   const std::size_t chunk = id.value() / kChunk;
   if (chunk >= chunks_.size()) chunks_.resize(chunk + 1);

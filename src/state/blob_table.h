@@ -1,4 +1,5 @@
-// Scripts and environments that the state names: how often, and what they are. Their bytes are the store's.
+// Scripts and environments that the state names: how often, and what they are. Their bytes are the
+// store's.
 #pragma once
 
 #include <array>
@@ -20,17 +21,19 @@ struct BlobFacts {
   std::uint32_t references = 0;
 };
 
-/// Changed by ClusterState::apply alone. By id in chunks, as JobTable is: every replica has one, so an entry must be small.
-/// Invariant: `hash()` is the sum of the entries' hashes.
+/// Changed by ClusterState::apply alone. By id in chunks, as JobTable is: every replica has one, so
+/// an entry must be small. Invariant: `hash()` is the sum of the entries' hashes.
 class BlobTable {
  public:
   void add(BlobId id, const std::string& digest, std::uint64_t size);
   void reference(BlobId id);
   /// Takes one reference back. True: nothing names it any more, and it is forgotten.
   bool release(BlobId id);
-  /// The blob of that digest, or zero. Cost: O(1), but the first call makes the index: only the writer asks.
+  /// The blob of that digest, or zero. Cost: O(1), but the first call makes the index: only the
+  /// writer asks.
   BlobId find(const std::string& digest) const;
-  /// Its bytes turned out to be damaged: whoever comes with the right ones is given another. Only for the writer; no part of the state.
+  /// Its bytes turned out to be damaged: whoever comes with the right ones is given another. Only
+  /// for the writer; no part of the state.
   void do_not_share(BlobId id);
   std::optional<BlobFacts> facts(BlobId id) const;
   void restore(BlobId id, const BlobFacts& facts);
@@ -42,7 +45,8 @@ class BlobTable {
     for (std::size_t c = 0; c < chunks_.size(); ++c) {
       if (chunks_[c] == nullptr) continue;
       for (std::size_t i = 0; i < kChunk; ++i) {
-        if (chunks_[c]->entries[i].is_there) visit(BlobId(c * kChunk + i), chunks_[c]->entries[i].facts());
+        if (chunks_[c]->entries[i].is_there)
+          visit(BlobId(c * kChunk + i), chunks_[c]->entries[i].facts());
       }
     }
   }

@@ -16,7 +16,8 @@ DocumentRef Catalog::find(DocumentKind kind, std::uint32_t id) const {
 DocumentRef Catalog::find(DocumentKind kind, std::uint32_t parent, std::string_view name) const {
   const auto end = documents_.upper_bound({kind, std::numeric_limits<std::uint32_t>::max()});
   for (auto entry = documents_.lower_bound({kind, 0}); entry != end; ++entry) {
-    if ((parent == 0 || entry->second->parent == parent) && entry->second->name == name) return entry->second;
+    if ((parent == 0 || entry->second->parent == parent) && entry->second->name == name)
+      return entry->second;
   }
   return nullptr;
 }

@@ -31,9 +31,13 @@ class Catalog {
 
   void put(DocumentRef document);
   void remove(DocumentKind kind, std::uint32_t id);
-  void restore_next(DocumentKind kind, std::uint32_t id) { next_[static_cast<std::size_t>(kind)] = id; }
+  void restore_next(DocumentKind kind, std::uint32_t id) {
+    next_[static_cast<std::size_t>(kind)] = id;
+  }
 
-  const std::map<std::pair<DocumentKind, std::uint32_t>, DocumentRef>& documents() const { return documents_; }
+  const std::map<std::pair<DocumentKind, std::uint32_t>, DocumentRef>& documents() const {
+    return documents_;
+  }
   std::uint64_t hash() const { return hash_; }
 
  private:

@@ -20,7 +20,9 @@ const std::vector<CheckpointRef>& CheckpointTable::of(TrialId trial) const {
 
 CheckpointRef CheckpointTable::latest(TrialId trial) const {
   const std::vector<CheckpointRef>& all = of(trial);
-  const auto found = std::find_if(all.rbegin(), all.rend(), [](const CheckpointRef& one) { return one->state == CheckpointState::kCompleted; });
+  const auto found = std::find_if(all.rbegin(), all.rend(), [](const CheckpointRef& one) {
+    return one->state == CheckpointState::kCompleted;
+  });
   return found == all.rend() ? nullptr : *found;
 }
 
@@ -33,7 +35,8 @@ void CheckpointTable::put(CheckpointRef checkpoint) {
     return;
   }
   const CheckpointRef known = std::exchange(entry->second, checkpoint);
-  CHECK(known->trial == checkpoint->trial, "checkpoint {} moves to another trial", checkpoint->uuid);
+  CHECK(known->trial == checkpoint->trial, "checkpoint {} moves to another trial",
+        checkpoint->uuid);
   hash_ -= hash_of(*known);
   const auto place = std::ranges::find(all, known);
   *place = checkpoint;
@@ -52,9 +55,11 @@ void CheckpointTable::erase(TrialId trial) {
 
 void CheckpointTable::begin(Collection collection) {
   hash_ += hash_of(collection);
-  for (const std::string& uuid : collection.uuids) CHECK(going_.insert(uuid).second, "checkpoint {} is deleted twice", uuid);
+  for (const std::string& uuid : collection.uuids)
+    CHECK(going_.insert(uuid).second, "checkpoint {} is deleted twice", uuid);
   const JobId job = collection.job;
-  CHECK(collections_.emplace(job, std::move(collection)).second, "job {} deletes something else", job.value());
+  CHECK(collections_.emplace(job, std::move(collection)).second, "job {} deletes something else",
+        job.value());
 }
 
 Collection CheckpointTable::end(JobId job) {

@@ -12,14 +12,16 @@
 
 namespace muster {
 
-/// Changed by ClusterState::apply alone. Invariant: `hash()` is the sum of the checkpoints' and the collections' hashes.
+/// Changed by ClusterState::apply alone. Invariant: `hash()` is the sum of the checkpoints' and the
+/// collections' hashes.
 class CheckpointTable {
  public:
   /// Null: not known.
   CheckpointRef find(const std::string& uuid) const;
   /// In the order in which they came to be whole, or were announced.
   const std::vector<CheckpointRef>& of(TrialId trial) const;
-  /// What a run of the trial goes on from: the last that came to be whole and still is. Null: there is none.
+  /// What a run of the trial goes on from: the last that came to be whole and still is. Null: there
+  /// is none.
   CheckpointRef latest(TrialId trial) const;
   /// Adds one or replaces what had its uuid. Requires: that was the same trial's.
   void put(CheckpointRef checkpoint);

@@ -12,10 +12,11 @@ ClusterState::ClusterState() = default;
 ClusterState::~ClusterState() = default;
 
 void ClusterState::apply(const Event& event, ApplyObserver* observer) {
-  CHECK(event.time >= time_, "time goes back from {} to {}", time_.microseconds(), event.time.microseconds());
+  CHECK(event.time >= time_, "time goes back from {} to {}", time_.microseconds(),
+        event.time.microseconds());
   time_ = event.time;
   answers_.expire(time_);
-  std::visit(EventApplier{*this, observer, event.time}, event.body);
+  visit(EventApplier{*this, observer, event.time}, event.body);
 }
 
 void ClusterState::add_blob(const BlobWrite& blob) {
@@ -50,12 +51,20 @@ const PartitionConfig& ClusterState::partition(PartitionIndex index) const {
 
 std::uint64_t ClusterState::hash() const {
   Hasher rest;
-  rest.add(config_hash_).add(cluster_id_).add(epoch_.value()).add(time_.microseconds()).add(active_jobs_).add(is_configured_);
-  rest.add(next_job_.value()).add(next_blob_.value()).add(next_experiment_.value()).add(next_trial_.value());
+  rest.add(config_hash_)
+      .add(cluster_id_)
+      .add(epoch_.value())
+      .add(time_.microseconds())
+      .add(active_jobs_)
+      .add(is_configured_);
+  rest.add(next_job_.value())
+      .add(next_blob_.value())
+      .add(next_experiment_.value())
+      .add(next_trial_.value());
   for (const std::uint32_t next : catalog_.next_ids()) rest.add(next);
   if (rules_ != 0) rest.add(rules_);
-  return jobs_.hash() + nodes_.hash() + blobs_.hash() + experiments_.hash() + checkpoints_.hash() + catalog_.hash() +
-         answers_.hash() + rest.digest();
+  return jobs_.hash() + nodes_.hash() + blobs_.hash() + experiments_.hash() + checkpoints_.hash() +
+         catalog_.hash() + answers_.hash() + rest.digest();
 }
 
 /// The order of partitions counts: jobs name them by their index.
@@ -80,8 +89,8 @@ Job copy_of(const Job& job) {
 
 void ClusterState::copy_from(const ClusterState& other) {
   if (!other.is_configured_) return;
-  restore_cluster(other.settings_, other.partitions_, other.epoch_, other.next_ids(), other.time_, other.cluster_id_,
-                  other.rules_);
+  restore_cluster(other.settings_, other.partitions_, other.epoch_, other.next_ids(), other.time_,
+                  other.cluster_id_, other.rules_);
   std::vector<NodeConfig> configs;
   std::vector<NodeStatus> statuses;
   for (const Node& node : other.nodes_.all()) {
@@ -90,12 +99,14 @@ void ClusterState::copy_from(const ClusterState& other) {
   }
   restore_nodes(configs, std::move(statuses));
   other.blobs_.for_each([&](BlobId id, const BlobFacts& facts) { restore_blob(id, facts); });
-  for (const auto& [id, experiment] : other.experiments_.experiments()) restore_experiment(experiment);
+  for (const auto& [id, experiment] : other.experiments_.experiments())
+    restore_experiment(experiment);
   for (const auto& [id, trial] : other.experiments_.trials()) restore_trial(trial);
   for (const auto& [id, checkpoints] : other.checkpoints_.by_trial()) {
     for (const CheckpointRef& checkpoint : checkpoints) restore_checkpoint(checkpoint);
   }
-  for (const auto& [job, collection] : other.checkpoints_.collections()) restore_collection(collection);
+  for (const auto& [job, collection] : other.checkpoints_.collections())
+    restore_collection(collection);
   for (const auto& [key, document] : other.catalog_.documents()) restore_document(document);
   for (std::size_t kind = 0; kind < kDocumentKinds; ++kind) {
     restore_next_document(static_cast<DocumentKind>(kind), other.catalog_.next_ids()[kind]);
@@ -106,8 +117,10 @@ void ClusterState::copy_from(const ClusterState& other) {
   CHECK(hash() == other.hash(), "a copy of the state differs from it");
 }
 
-void ClusterState::restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions,
-                                   Epoch epoch, const NextIds& next, TimePoint time, std::string cluster_id, std::uint32_t rules) {
+void ClusterState::restore_cluster(ClusterSettings settings,
+                                   std::vector<PartitionConfig> partitions, Epoch epoch,
+                                   const NextIds& next, TimePoint time, std::string cluster_id,
+                                   std::uint32_t rules) {
   settings_ = std::move(settings);
   partitions_ = std::move(partitions);
   epoch_ = epoch;
@@ -122,7 +135,8 @@ void ClusterState::restore_cluster(ClusterSettings settings, std::vector<Partiti
   rehash_config();
 }
 
-void ClusterState::restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses) {
+void ClusterState::restore_nodes(const std::vector<NodeConfig>& configs,
+                                 std::vector<NodeStatus> statuses) {
   CHECK(configs.size() == statuses.size());
   nodes_.configure(configs);
   for (std::size_t i = 0; i < statuses.size(); ++i) {

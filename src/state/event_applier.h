@@ -70,13 +70,15 @@ struct EventApplier {
   Experiment& experiment_at(ExperimentId id);
   Trial& trial_at(TrialId id);
   Trial& trial_at(const Experiment& experiment, TrialIndex index);
-  /// By the rules of earlier versions (kEventRules): what follows from an event was not one of its own.
+  /// By the rules of earlier versions (kEventRules): what follows from an event was not one of its
+  /// own.
   bool is_implied() const { return state.rules_ == 0; }
   void imply_end(Experiment& experiment);
   void imply_input(Experiment& experiment, SearchInput input);
   void end(Experiment& experiment, ExperimentState ended);
   /// Gives it its number and what its specification says of it.
-  Experiment new_experiment(ExperimentId id, const ExperimentSpecRef& spec, const ExperimentLabels& labels, ExperimentState experiment_state);
+  Experiment new_experiment(ExperimentId id, const ExperimentSpecRef& spec,
+                            const ExperimentLabels& labels, ExperimentState experiment_state);
   void add_trial(Experiment& experiment, const TrialPlan& plan, TrialId id);
   void note_job(const Job& job);
   void note_restart(const Job& job);

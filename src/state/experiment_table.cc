@@ -30,7 +30,9 @@ void move_hash(Object& object, std::uint64_t& sum) {
 
 }  // namespace
 
-const Experiment* ExperimentTable::find(ExperimentId id) const { return found_in(experiments_, id); }
+const Experiment* ExperimentTable::find(ExperimentId id) const {
+  return found_in(experiments_, id);
+}
 const Trial* ExperimentTable::find(TrialId id) const { return found_in(trials_, id); }
 Experiment* ExperimentTable::find_mutable(ExperimentId id) { return found_in(experiments_, id); }
 Trial* ExperimentTable::find_mutable(TrialId id) { return found_in(trials_, id); }
@@ -39,20 +41,23 @@ const Experiment* ExperimentTable::find_imported_experiment(const std::string& o
   const auto found = imported_experiments_.find(origin);
   return found == imported_experiments_.end() ? nullptr : find(found->second);
 }
-const Trial* ExperimentTable::find_imported_trial(ExperimentId experiment, const std::string& origin) const {
+const Trial* ExperimentTable::find_imported_trial(ExperimentId experiment,
+                                                  const std::string& origin) const {
   const auto found = imported_trials_.find({experiment, origin});
   return found == imported_trials_.end() ? nullptr : find(found->second);
 }
 
 Experiment& ExperimentTable::insert(Experiment experiment) {
   Experiment& kept = inserted(experiments_, std::move(experiment));
-  if (!kept.spec->imported_from.empty()) imported_experiments_.emplace(kept.spec->imported_from, kept.id);
+  if (!kept.spec->imported_from.empty())
+    imported_experiments_.emplace(kept.spec->imported_from, kept.id);
   rehash(kept);
   return kept;
 }
 Trial& ExperimentTable::insert(Trial trial) {
   Trial& kept = inserted(trials_, std::move(trial));
-  if (!kept.imported_from.empty()) imported_trials_.emplace(std::pair(kept.experiment, kept.imported_from), kept.id);
+  if (!kept.imported_from.empty())
+    imported_trials_.emplace(std::pair(kept.experiment, kept.imported_from), kept.id);
   rehash(kept);
   return kept;
 }
@@ -67,7 +72,8 @@ void ExperimentTable::erase(ExperimentId id) {
     trials_.erase(entry);
   }
   const auto origin = imported_experiments_.find(found->second.spec->imported_from);
-  if (origin != imported_experiments_.end() && origin->second == id) imported_experiments_.erase(origin);
+  if (origin != imported_experiments_.end() && origin->second == id)
+    imported_experiments_.erase(origin);
   hash_ -= found->second.hash.value;
   experiments_.erase(found);
 }

@@ -11,12 +11,14 @@
 
 namespace muster {
 
-/// Changed by ClusterState::apply alone. Invariant: `hash()` is the sum of the experiments' and the trials' hashes.
+/// Changed by ClusterState::apply alone. Invariant: `hash()` is the sum of the experiments' and the
+/// trials' hashes.
 class ExperimentTable {
  public:
   const Experiment* find(ExperimentId id) const;
   const Trial* find(TrialId id) const;
-  /// That something of another cluster became, by the number that it had there; null: it is not here.
+  /// That something of another cluster became, by the number that it had there; null: it is not
+  /// here.
   const Experiment* find_imported_experiment(const std::string& origin) const;
   const Trial* find_imported_trial(ExperimentId experiment, const std::string& origin) const;
   Experiment* find_mutable(ExperimentId id);

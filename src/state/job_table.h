@@ -1,5 +1,6 @@
-// All jobs in memory, by id. Ids rise, so the table is an array of chunks: constant-time look-up, iteration in
-// the order of ids, and chunks whose jobs have all been evicted give their memory back.
+// All jobs in memory, by id. Ids rise, so the table is an array of chunks: constant-time look-up,
+// iteration in the order of ids, and chunks whose jobs have all been evicted give their memory
+// back.
 #pragma once
 
 #include <array>
@@ -20,7 +21,8 @@ class JobTable {
   /// Requires: no job of that id.
   Job& insert(Job job);
   void erase(JobId id);
-  /// To be called after every change of a job: brings its hash into the sum. Cost: O(size of the job's hot part).
+  /// To be called after every change of a job: brings its hash into the sum. Cost: O(size of the
+  /// job's hot part).
   void rehash(Job& job);
 
   std::size_t size() const { return size_; }
@@ -28,9 +30,12 @@ class JobTable {
 
   /// The split-off elements of an array: by index, rising. Null: none.
   const std::map<std::uint32_t, JobId>* elements(JobId array) const;
-  void add_element(JobId array, std::uint32_t index, JobId element) { elements_[array][index] = element; }
+  void add_element(JobId array, std::uint32_t index, JobId element) {
+    elements_[array][index] = element;
+  }
 
-  /// Calls `visit(const Job&)` for every job from `first` on, in rising order of ids, until it returns false.
+  /// Calls `visit(const Job&)` for every job from `first` on, in rising order of ids, until it
+  /// returns false.
   template <class Visit>
   void for_each_from(JobId first, Visit&& visit) const {
     for (std::size_t c = first.value() / kChunk; c < chunks_.size(); ++c) {

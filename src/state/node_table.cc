@@ -71,15 +71,15 @@ void NodeTable::take(JobId job, const NodeGrant& grant) {
 
 void NodeTable::give_back(JobId job, const NodeGrant& grant) {
   Node& node = at(grant.node);
-  CHECK(node.used_cpus.contains(grant.cpus), "node {}: job {} returns CPUs it has not", node.config.name,
-        job.value());
+  CHECK(node.used_cpus.contains(grant.cpus), "node {}: job {} returns CPUs it has not",
+        node.config.name, job.value());
   node.used_cpus -= grant.cpus;
   CHECK(node.used_memory_mib >= grant.memory_mib);
   node.used_memory_mib -= grant.memory_mib;
   for (const GresGrant& gres : grant.gres) {
     Bitmap& used = node.used_gres[gres.name];
-    CHECK(used.contains(gres.devices), "node {}: job {} returns {} it has not", node.config.name, job.value(),
-          gres.name);
+    CHECK(used.contains(gres.devices), "node {}: job {} returns {} it has not", node.config.name,
+          job.value(), gres.name);
     used -= gres.devices;
   }
   const auto found = std::lower_bound(node.jobs.begin(), node.jobs.end(), job);
@@ -88,13 +88,19 @@ void NodeTable::give_back(JobId job, const NodeGrant& grant) {
   rehash(grant.node);
 }
 
-void NodeTable::rehash_config(NodeIndex index) { at(index).config_hash = {hash_of(at(index).config)}; }
+void NodeTable::rehash_config(NodeIndex index) {
+  at(index).config_hash = {hash_of(at(index).config)};
+}
 
 /// Two nodes that changed places make another sum.
 void NodeTable::rehash(NodeIndex index) {
   Node& node = at(index);
-  const std::uint64_t fresh =
-      Hasher().add(index.value()).add(node.config_hash.value).add(hash_of(node.status)).add(hash_of_use(node)).digest();
+  const std::uint64_t fresh = Hasher()
+                                  .add(index.value())
+                                  .add(node.config_hash.value)
+                                  .add(hash_of(node.status))
+                                  .add(hash_of_use(node))
+                                  .digest();
   hash_ += fresh - node.hash.value;
   node.hash = {fresh};
 }

@@ -1,4 +1,5 @@
-// Nodes and partitions: their configuration, condition, and what of each node is given to which job.
+// Nodes and partitions: their configuration, condition, and what of each node is given to which
+// job.
 #pragma once
 
 #include <map>
@@ -23,7 +24,7 @@ struct Node {
   std::map<std::string, Bitmap, std::less<>> used_gres;  ///< by resource name
   std::vector<JobId> jobs;                               ///< that hold part of it, rising
   CachedHash config_hash;
-  CachedHash hash;                                       ///< as it stands in the table's sum
+  CachedHash hash;  ///< as it stands in the table's sum
   bool can_take_work() const { return (status.conditions & node_condition::kNoNewWork) == 0; }
 };
 
@@ -56,7 +57,8 @@ class NodeTable {
   std::uint64_t hash_ = 0;
 };
 
-/// The indices of a node's devices of one name and type, e.g. all "gpu" of type "h100". An empty type: all of the name.
+/// The indices of a node's devices of one name and type, e.g. all "gpu" of type "h100". An empty
+/// type: all of the name.
 Bitmap devices_of(const NodeConfig& node, std::string_view name, std::string_view type);
 
 }  // namespace muster

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "codec/feature_text.h"
-#include "codec/gres_options.h"
-#include "codec/gres_text.h"
-#include "codec/hostlist.h"
-#include "codec/rank_layout.h"
+#include "slurm/feature_text.h"
+#include "slurm/gres_options.h"
+#include "slurm/gres_text.h"
+#include "slurm/hostlist.h"
+#include "slurm/rank_layout.h"
 
 namespace muster {
 namespace {
@@ -66,18 +66,24 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
   need.tasks_per_node = spec.tasks_per_node;
   need.is_tasks_per_node_exact = follows_nodes(spec);
   // A run is one step of all its tasks, which MaxTasksPerNode bounds on each node.
-  const bool is_bounded = spec.kind == JobKind::kRun && spec.task_count > settings.max_tasks_per_node;
-  if (is_bounded && (need.tasks_per_node == 0 || need.tasks_per_node > settings.max_tasks_per_node)) {
+  const bool is_bounded =
+      spec.kind == JobKind::kRun && spec.task_count > settings.max_tasks_per_node;
+  if (is_bounded &&
+      (need.tasks_per_node == 0 || need.tasks_per_node > settings.max_tasks_per_node)) {
     need.tasks_per_node = settings.max_tasks_per_node;
   }
   // A task takes one node at most: a range of nodes ends there.
-  const bool is_range = need.max_nodes > need.min_nodes && (spec.given & given_option::kTaskCount) != 0;
-  if (is_range) need.max_nodes = std::max(need.min_nodes, std::min(need.max_nodes, need.task_count));
+  const bool is_range =
+      need.max_nodes > need.min_nodes && (spec.given & given_option::kTaskCount) != 0;
+  if (is_range)
+    need.max_nodes = std::max(need.min_nodes, std::min(need.max_nodes, need.task_count));
   need.cpus_per_task = spec.cpus_per_task;
   need.min_cpus_per_node = spec.min_cpus_per_node;
-  // --ntasks-per-node sets CPUs aside for so many on each node, also where fewer tasks come to lie. Source: sbatch(1).
+  // --ntasks-per-node sets CPUs aside for so many on each node, also where fewer tasks come to lie.
+  // Source: sbatch(1).
   if (spec.tasks_per_node > 1 && spec.task_count >= spec.tasks_per_node && !spec.is_overcommit) {
-    need.min_cpus_per_node = std::max(need.min_cpus_per_node, spec.tasks_per_node * std::max(1U, spec.cpus_per_task));
+    need.min_cpus_per_node =
+        std::max(need.min_cpus_per_node, spec.tasks_per_node * std::max(1U, spec.cpus_per_task));
   }
   need.cpus_per_gpu = spec.cpus_per_gpu != 0 ? spec.cpus_per_gpu : partition.default_cpus_per_gpu;
   need.tasks_per_gpu = spec.tasks_per_gpu;
@@ -95,20 +101,25 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
   need.gres_per_job = TRY(gres_of(spec, JobText::kGresPerJob));
   need.gres_per_task = TRY(gres_of(spec, JobText::kGresPerTask));
   TRY(combine_gres(need));
-  if (!spec.get(JobText::kFeatures).empty()) need.features = TRY(parse_features(spec.get(JobText::kFeatures)));
-  if (!spec.get(JobText::kPrefer).empty()) need.preferred = TRY(parse_features(spec.get(JobText::kPrefer)));
+  if (!spec.get(JobText::kFeatures).empty())
+    need.features = TRY(parse_features(spec.get(JobText::kFeatures)));
+  if (!spec.get(JobText::kPrefer).empty())
+    need.preferred = TRY(parse_features(spec.get(JobText::kPrefer)));
   need.required_nodes = TRY(sorted_nodes(spec.get(JobText::kNodeList)));
   // Each required node takes part.
   need.min_nodes = std::max(need.min_nodes, static_cast<std::uint32_t>(need.required_nodes.size()));
   need.excluded_nodes = TRY(sorted_nodes(spec.get(JobText::kExcludeList)));
   if (need.memory_scope == MemoryScope::kDefault) {
-    const MemoryDefault of_partition{partition.default_memory_per_node_mib, partition.default_memory_per_cpu_mib,
+    const MemoryDefault of_partition{partition.default_memory_per_node_mib,
+                                     partition.default_memory_per_cpu_mib,
                                      partition.default_memory_per_gpu_mib};
-    const MemoryDefault of_cluster{settings.default_memory_per_node_mib, settings.default_memory_per_cpu_mib,
+    const MemoryDefault of_cluster{settings.default_memory_per_node_mib,
+                                   settings.default_memory_per_cpu_mib,
                                    settings.default_memory_per_gpu_mib};
     fill_memory(need, of_partition.is_set() ? of_partition : of_cluster);
   }
-  if (!settings.is_memory_consumable) need.memory_scope = MemoryScope::kDefault, need.memory_mib = 0;
+  if (!settings.is_memory_consumable)
+    need.memory_scope = MemoryScope::kDefault, need.memory_mib = 0;
   return need;
 }
 

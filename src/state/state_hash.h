@@ -1,5 +1,5 @@
-// Hashes of the objects in state, so that replicas can be compared: equal objects have equal hashes everywhere, and a
-// difference in any member of any of them shows (value_hash.h).
+// Hashes of the objects in state, so that replicas can be compared: equal objects have equal hashes
+// everywhere, and a difference in any member of any of them shows (value_hash.h).
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,9 @@ namespace muster {
 
 struct Answer;
 
-/// The number of the rules by which hashes are reckoned. To be raised when a member leaves or changes its place in its
-/// struct, or a rule of value_hash.h changes; not for a member added at the end.
+/// The number of the rules by which hashes are reckoned. To be raised when a member leaves or
+/// changes its place in its struct, or a rule of value_hash.h changes; not for a member added at
+/// the end.
 inline constexpr std::uint32_t kStateHashFormat = 5;
 
 /// The hash of a specification, kept with the job because it never changes.
@@ -25,7 +26,8 @@ std::uint64_t hash_of(const StepState& step);
 std::uint64_t hash_of(const Job& job);
 /// The hash of a specification, kept with the experiment because it never changes.
 std::uint64_t hash_of(const ExperimentSpec& spec);
-/// Of everything in the experiment, `spec_hash` standing for its specification. Cost: O(inputs · trials · search state).
+/// Of everything in the experiment, `spec_hash` standing for its specification. Cost: O(inputs ·
+/// trials · search state).
 std::uint64_t hash_of(const Experiment& experiment);
 std::uint64_t hash_of(const Trial& trial);
 std::uint64_t hash_of(const Checkpoint& checkpoint);

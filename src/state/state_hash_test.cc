@@ -1,4 +1,5 @@
-// The state's hash sees every member of every record: each is changed alone, and the hash must move.
+// The state's hash sees every member of every record: each is changed alone, and the hash must
+// move.
 #include "state/state_hash.h"
 
 #include <gtest/gtest.h>
@@ -11,12 +12,18 @@
 namespace muster {
 
 namespace testing {
-template <> inline constexpr bool kIsRequired<JobSpec> = true;
-template <> inline constexpr bool kIsRequired<StepSpec> = true;
-template <> inline constexpr bool kIsRequired<StepLayout> = true;
-template <> inline constexpr bool kIsRequired<Allocation> = true;
-template <> inline constexpr bool kIsRequired<ExperimentSpec> = true;
-template <> inline constexpr bool kIsRequired<JobRun> = true;
+template <>
+inline constexpr bool kIsRequired<JobSpec> = true;
+template <>
+inline constexpr bool kIsRequired<StepSpec> = true;
+template <>
+inline constexpr bool kIsRequired<StepLayout> = true;
+template <>
+inline constexpr bool kIsRequired<Allocation> = true;
+template <>
+inline constexpr bool kIsRequired<ExperimentSpec> = true;
+template <>
+inline constexpr bool kIsRequired<JobRun> = true;
 }  // namespace testing
 
 namespace {
@@ -37,7 +44,8 @@ void change(T& value, Rng& rng) {
   FAIL() << "cannot be drawn differently";
 }
 
-/// Changes each member of a drawn value alone. `hash` is what must see it; `skipped` members are derived.
+/// Changes each member of a drawn value alone. `hash` is what must see it; `skipped` members are
+/// derived.
 template <class T, class Hash>
 void expect_each_member_seen(const char* name, Hash&& hash, std::set<std::size_t> skipped = {}) {
   constexpr std::size_t kMembers = static_cast<std::size_t>(member_count<T>());
@@ -51,14 +59,16 @@ void expect_each_member_seen(const char* name, Hash&& hash, std::set<std::size_t
       auto members = members_of(value);
       [&]<std::size_t... i>(std::index_sequence<i...>) {
         ((i == member ? change(std::get<i>(members), rng) : void()), ...);
-      }(std::make_index_sequence<kMembers>());
+      }
+      (std::make_index_sequence<kMembers>());
       EXPECT_NE(hash(value), before) << name << ", member " << member << ", seed " << seed;
     }
   }
 }
 template <class T>
 void expect_each_member_seen(const char* name, std::set<std::size_t> skipped = {}) {
-  expect_each_member_seen<T>(name, [](const T& value) { return hash_of(value); }, std::move(skipped));
+  expect_each_member_seen<T>(
+      name, [](const T& value) { return hash_of(value); }, std::move(skipped));
 }
 
 TEST(StateHash, SeesEachMemberOfEachRecord) {
@@ -84,7 +94,8 @@ std::set<std::size_t> last_member() {
 }
 
 TEST(StateHash, SeesEachMemberOfJobsTrialsAndExperiments) {
-  // `spec` (5 of a job, 1 of an experiment) is seen by its hash, a member, too; so are a run's steps.
+  // `spec` (5 of a job, 1 of an experiment) is seen by its hash, a member, too; so are a run's
+  // steps.
   auto job = last_member<Job>();
   job.insert(5);
   expect_each_member_seen<Job>("Job", job);
@@ -110,7 +121,9 @@ std::uint64_t hash_after(Change&& change) {
   change(*config, *spec, *step, state);
   EventBatch batch;
   batch.seq = Seq(1);
-  const auto add = [&](EventBody body) { batch.events.push_back({testing::at(1), std::move(body)}); };
+  const auto add = [&](EventBody body) {
+    batch.events.push_back({testing::at(1), std::move(body)});
+  };
   add(EpochStarted{Epoch(1), "cluster"});
   add(ConfigApplied{config});
   JobSubmitted submitted;
@@ -127,14 +140,38 @@ TEST(StateHash, SeesSettingsPartitionsNodesAndFirstSteps) {
   const auto same = [](ClusterConfig&, JobSpec&, StepSpec&, ClusterState&) {};
   const std::uint64_t base = hash_after(same);
   EXPECT_EQ(hash_after(same), base);
-  EXPECT_NE(hash_after([](ClusterConfig& config, JobSpec&, StepSpec&, ClusterState&) { config.settings.max_job_count += 1; }), base);
-  EXPECT_NE(hash_after([](ClusterConfig& config, JobSpec&, StepSpec&, ClusterState&) { config.settings.kill_wait += Duration::seconds(1); }), base);
-  EXPECT_NE(hash_after([](ClusterConfig& config, JobSpec&, StepSpec&, ClusterState&) { config.partitions[0].allow_accounts = {"a"}; }), base);
-  EXPECT_NE(hash_after([](ClusterConfig& config, JobSpec&, StepSpec&, ClusterState&) { std::swap(config.partitions[0], config.partitions[1]); }), base);
-  EXPECT_NE(hash_after([](ClusterConfig& config, JobSpec&, StepSpec&, ClusterState&) { config.nodes[0].address = "10.0.0.1"; }), base);
-  EXPECT_NE(hash_after([](ClusterConfig& config, JobSpec&, StepSpec&, ClusterState&) { config.nodes[0].gres[0].files = {"/dev/null"}; }), base);
-  EXPECT_NE(hash_after([](ClusterConfig&, JobSpec& spec, StepSpec&, ClusterState&) { spec.text.set(JobText::kComment, "c"); }), base);
-  EXPECT_NE(hash_after([](ClusterConfig&, JobSpec&, StepSpec& step, ClusterState&) { step.text.set(StepText::kCommand, "rm"); }), base);
+  EXPECT_NE(hash_after([](ClusterConfig& config, JobSpec&, StepSpec&, ClusterState&) {
+              config.settings.max_job_count += 1;
+            }),
+            base);
+  EXPECT_NE(hash_after([](ClusterConfig& config, JobSpec&, StepSpec&, ClusterState&) {
+              config.settings.kill_wait += Duration::seconds(1);
+            }),
+            base);
+  EXPECT_NE(hash_after([](ClusterConfig& config, JobSpec&, StepSpec&, ClusterState&) {
+              config.partitions[0].allow_accounts = {"a"};
+            }),
+            base);
+  EXPECT_NE(hash_after([](ClusterConfig& config, JobSpec&, StepSpec&, ClusterState&) {
+              std::swap(config.partitions[0], config.partitions[1]);
+            }),
+            base);
+  EXPECT_NE(hash_after([](ClusterConfig& config, JobSpec&, StepSpec&, ClusterState&) {
+              config.nodes[0].address = "10.0.0.1";
+            }),
+            base);
+  EXPECT_NE(hash_after([](ClusterConfig& config, JobSpec&, StepSpec&, ClusterState&) {
+              config.nodes[0].gres[0].files = {"/dev/null"};
+            }),
+            base);
+  EXPECT_NE(hash_after([](ClusterConfig&, JobSpec& spec, StepSpec&, ClusterState&) {
+              spec.text.set(JobText::kComment, "c");
+            }),
+            base);
+  EXPECT_NE(hash_after([](ClusterConfig&, JobSpec&, StepSpec& step, ClusterState&) {
+              step.text.set(StepText::kCommand, "rm");
+            }),
+            base);
 }
 
 TEST(StateHash, SeesWhatARequestWasAnswered) {

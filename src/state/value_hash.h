@@ -1,5 +1,5 @@
-// The hash of any value of model/: every member of it, found by the struct's own shape, so that no member can be
-// forgotten. What state_hash.cc is made of; internal to state/.
+// The hash of any value of model/: every member of it, found by the struct's own shape, so that no
+// member can be forgotten. What state_hash.cc is made of; internal to state/.
 #pragma once
 
 #include <array>
@@ -17,22 +17,24 @@
 
 namespace muster {
 
-/// Members that the hash of a struct leaves out, because another member stands for them. Specialised where that is so.
-/// `kOmits<Struct, Member>` is about a member's type.
+/// Members that the hash of a struct leaves out, because another member stands for them.
+/// Specialised where that is so. `kOmits<Struct, Member>` is about a member's type.
 template <class Struct, class Member>
 inline constexpr bool kOmits = false;
 
-/// Equal values have equal hashes on every host. A member that is what a fresh struct has adds nothing, so that a member
-/// added at a struct's end leaves the hashes of what was recorded before it as they were. Null bytes equal empty ones.
-/// Cost: O(size of the value).
+/// Equal values have equal hashes on every host. A member that is what a fresh struct has adds
+/// nothing, so that a member added at a struct's end leaves the hashes of what was recorded before
+/// it as they were. Null bytes equal empty ones. Cost: O(size of the value).
 template <class T>
 std::uint64_t value_hash(const T& value);
 
 namespace value_hash_detail {
 
-template <class K> std::true_type pack(const TextPack<K>&);
+template <class K>
+std::true_type pack(const TextPack<K>&);
 std::false_type pack(...);
-template <class T> inline constexpr bool is_pack = decltype(pack(std::declval<const T&>()))::value;
+template <class T>
+inline constexpr bool is_pack = decltype(pack(std::declval<const T&>()))::value;
 
 template <class T>
 std::uint64_t of_list(const T& values) {
@@ -54,7 +56,9 @@ template <class T>
 std::uint64_t of_pointer(const T& pointer) {
   using Pointee = std::remove_const_t<typename T::element_type>;
   if constexpr (std::is_same_v<Pointee, std::string>) {
-    return Hasher().add(pointer == nullptr ? std::string_view() : std::string_view(*pointer)).digest();
+    return Hasher()
+        .add(pointer == nullptr ? std::string_view() : std::string_view(*pointer))
+        .digest();
   } else {
     return pointer == nullptr ? 0 : Hasher().add(1).add(value_hash(*pointer)).digest();
   }
@@ -114,7 +118,11 @@ std::uint64_t value_hash(const T& value) {
   } else if constexpr (is_pair<T>) {
     return Hasher().add(value_hash(value.first)).add(value_hash(value.second)).digest();
   } else if constexpr (is_variant<T>) {
-    return std::visit([&](const auto& body) { return Hasher().add(value.index()).add(value_hash(body)).digest(); }, value);
+    return visit_variant(
+        [&](const auto& body) {
+          return Hasher().add(value.index()).add(value_hash(body)).digest();
+        },
+        value);
   } else if constexpr (is_vector<T> || is_small_list<T>) {
     return of_list(value);
   } else {

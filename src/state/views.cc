@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "codec/array_text.h"
-#include "codec/dependency_text.h"
-#include "codec/file_pattern.h"
-#include "codec/gres_text.h"
-#include "codec/hostlist.h"
-#include "codec/trial_text.h"
+#include "slurm/array_text.h"
+#include "slurm/dependency_text.h"
+#include "slurm/file_pattern.h"
+#include "slurm/gres_text.h"
+#include "slurm/hostlist.h"
 #include "state/resource_need.h"
+#include "trials/trial_text.h"
 
 namespace muster {
 namespace {
@@ -240,10 +240,22 @@ std::string step_name(const StepState& step, const Job& job) {
   return std::string(step.spec != nullptr ? step.spec->get(StepText::kName) : job.spec->name());
 }
 
+namespace {
+
+/// Without the key of its streams, which is its srun's and its supervisors' alone.
+StepSpecRef shown_spec(const StepSpecRef& spec) {
+  if (spec == nullptr || spec->get(StepText::kIoKey).empty()) return spec;
+  auto shown = std::make_shared<StepSpec>(*spec);
+  shown->text.set(StepText::kIoKey, "");
+  return shown;
+}
+
+}  // namespace
+
 StepView view_of(const StepState& step, const Job& job, const ClusterState& state) {
   StepView view;
   view.id = step.id;
-  view.spec = step.spec;
+  view.spec = shown_spec(step.spec);
   view.name = step_name(step, job);
   view.user = std::string(job.spec->get(JobText::kUserName));
   view.account = std::string(job.spec->get(JobText::kAccount));

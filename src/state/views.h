@@ -6,9 +6,10 @@
 
 namespace muster {
 
-/// All but kFull leave out grants, node names, TRES and expanded file names. `reasons` come from the planner; null: none yet.
-/// Cost: O(nodes of the job).
-JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail, const Reasons* reasons = nullptr);
+/// All but kFull leave out grants, node names, TRES and expanded file names. `reasons` come from
+/// the planner; null: none yet. Cost: O(nodes of the job).
+JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail,
+                const Reasons* reasons = nullptr);
 StepView view_of(const StepState& step, const Job& job, const ClusterState& state);
 NodeView view_of(NodeIndex index, const ClusterState& state);
 PartitionView view_of(const PartitionConfig& partition, const ClusterState& state);
@@ -26,7 +27,8 @@ std::string step_name(const StepState& step, const Job& job);
 std::optional<std::size_t> part_on(const StepState& step, NodeIndex node);
 
 /// Names of a job's nodes in the order of its allocation.
-std::vector<std::string> node_names(const std::vector<NodeGrant>& grants, const ClusterState& state);
+std::vector<std::string> node_names(const std::vector<NodeGrant>& grants,
+                                    const ClusterState& state);
 
 /// Expands the patterns of a job's output path that are known before any task runs.
 std::string job_file(const Job& job, const ClusterState& state, JobText key);

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "codec/environment_text.h"
+#include "slurm/environment_text.h"
 
 namespace muster {
 namespace {

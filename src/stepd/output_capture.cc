@@ -1,19 +1,22 @@
 #include "stepd/output_capture.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
-
 #include <cerrno>
 
-#include "codec/spool_path.h"
+#include "slurm/spool_path.h"
 
 namespace muster {
 namespace {
 
-std::string loss_line(std::uint64_t bytes) { return fmt::format("\n[muster: {} bytes of output are missing here: the node's disk did not take them]\n", bytes); }
+std::string loss_line(std::uint64_t bytes) {
+  return fmt::format(
+      "\n[muster: {} bytes of output are missing here: the node's disk did not take them]\n",
+      bytes);
+}
 
 /// How many of the bytes were written. `fd` below 0: none.
 std::size_t write_what_fits(int fd, std::string_view bytes) {
@@ -29,14 +32,16 @@ std::size_t write_what_fits(int fd, std::string_view bytes) {
 
 }  // namespace
 
-std::unique_ptr<OutputCapture> OutputCapture::make(const LaunchStep& launch, const StepdOptions& options) {
+std::unique_ptr<OutputCapture> OutputCapture::make(const LaunchStep& launch,
+                                                   const StepdOptions& options) {
   const bool is_spread = launch.job_cpus.size() > 1;
   const bool is_kept = launch.step == nullptr || (is_spread && launch.id.step == 0);
   if (launch.job->trial.value() == 0 || !is_kept) return nullptr;
   return std::unique_ptr<OutputCapture>(new OutputCapture(launch, output_folder(options.spool)));
 }
 
-OutputCapture::OutputCapture(const LaunchStep& launch, std::string folder) : launch_(launch), folder_(std::move(folder)) {
+OutputCapture::OutputCapture(const LaunchStep& launch, std::string folder)
+    : launch_(launch), folder_(std::move(folder)) {
   ::mkdir(folder_.c_str(), 0700);  // what cannot be opened in it later is lost
   reserve_room();
 }
@@ -70,14 +75,18 @@ RankSplitter& OutputCapture::splitter_of(const StreamOf& task) {
 
 void OutputCapture::add(std::uint32_t task_rank, LogStream stream, std::string_view bytes) {
   std::map<StreamOf, std::string> pieces;
-  splitter_of({task_rank, stream}).add(bytes, [&](std::uint32_t rank, std::string_view piece) { pieces[{rank, stream}] += piece; });
+  splitter_of({task_rank, stream}).add(bytes, [&](std::uint32_t rank, std::string_view piece) {
+    pieces[{rank, stream}] += piece;
+  });
   for (const auto& [of, piece] : pieces) write(of, piece);
 }
 
 void OutputCapture::finish() {
   for (auto& [task, splitter] : splitters_) {
     std::map<StreamOf, std::string> pieces;
-    splitter.finish([&, stream = task.second](std::uint32_t rank, std::string_view piece) { pieces[{rank, stream}] += piece; });
+    splitter.finish([&, stream = task.second](std::uint32_t rank, std::string_view piece) {
+      pieces[{rank, stream}] += piece;
+    });
     for (const auto& [of, piece] : pieces) write(of, piece);
   }
   give_up_reserve();
@@ -85,14 +94,16 @@ void OutputCapture::finish() {
 }
 
 std::string OutputCapture::path_of(const StreamOf& stream) const {
-  const OutputFileName name{launch_.id,    launch_.job->trial, launch_.node_rank, stream.first,
-                            stream.second, launch_.job->runs_before};
+  const OutputFileName name{launch_.id,   launch_.job->trial, launch_.node_rank,
+                            stream.first, stream.second,      launch_.job->runs_before};
   return folder_ + "/" + output_file_text(name);
 }
 
 void OutputCapture::write(const StreamOf& stream, std::string_view bytes) {
   File& file = files_[stream];
-  if (file.fd < 0) file.fd = ::open(path_of(stream).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file.fd < 0)
+    file.fd = ::open(path_of(stream).c_str(),
+                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file.missing > 0) {
     const std::string told = loss_line(file.missing);
     // A part of that line may stand there already; the next try repeats it whole.

@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "codec/spool_path.h"
+#include "slurm/spool_path.h"
 
 namespace muster {
 namespace {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "codec/launch_size.h"
+#include "text/launch_size.h"
 
 namespace muster {
 namespace {
@@ -38,7 +38,8 @@ int run_spawner(int fd, const std::function<int(std::string)>& run_step) {
     std::string bytes(size, '\0');
     if (!read_whole(fd, bytes.data(), size)) return 0;
     const pid_t pid = ::fork();
-    if (pid != 0) continue;  // a fork that fails leaves no supervisor: the agent reports the step as lost
+    if (pid != 0)
+      continue;  // a fork that fails leaves no supervisor: the agent reports the step as lost
     ::close(fd);
     ::signal(SIGCHLD, SIG_DFL);
     ::setsid();

@@ -1,4 +1,5 @@
-// A small process that stays warm and forks one supervisor per step: no program start and no memory of the agent's.
+// A small process that stays warm and forks one supervisor per step: no program start and no memory
+// of the agent's.
 #pragma once
 
 #include <functional>
@@ -6,8 +7,9 @@
 
 namespace muster {
 
-/// Reads length-prefixed launch messages from `fd` until it is closed; forks for each, and in the child calls
-/// `run_step(bytes)`, whose result is the child's exit status. Single-threaded; must not have an event loop.
+/// Reads length-prefixed launch messages from `fd` until it is closed; forks for each, and in the
+/// child calls `run_step(bytes)`, whose result is the child's exit status. Single-threaded; must
+/// not have an event loop.
 int run_spawner(int fd, const std::function<int(std::string)>& run_step);
 
 }  // namespace muster

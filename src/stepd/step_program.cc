@@ -17,22 +17,22 @@
 #include <ctime>
 #include <map>
 
-#include "codec/experiment_text.h"
-#include "codec/spool_path.h"
-#include "codec/task_output.h"
-#include "codec/words.h"
 #include "env/posix/clocks.h"
 #include "env/posix/key_lock.h"
 #include "env/posix/process_runner.h"
 #include "env/posix/write_whole.h"
 #include "records/log_record.h"
 #include "records/page_codec.h"
+#include "slurm/spool_path.h"
+#include "slurm/task_output.h"
 #include "stepd/io/srun_link.h"
 #include "stepd/output_capture.h"
 #include "stepd/step_supervisor.h"
 #include "stepd/task_environment.h"
 #include "stepd/task_launcher.h"
 #include "stepd/task_view.h"
+#include "text/words.h"
+#include "trials/experiment_text.h"
 #include "wire/message_link.h"
 #include "wire/socket.h"
 #include "wire/socket_stream.h"
@@ -135,7 +135,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   }
   void report(const FromAgent& message) override {
     last_report_ = records::encode_message(message);
-    if (std::holds_alternative<StepDone>(message)) unkept_ = records::log_record(last_report_);
+    if (holds_alternative<StepDone>(message)) unkept_ = records::log_record(last_report_);
     keep_exit();
     if (agent_ != nullptr) agent_->send(last_report_);
   }
@@ -180,8 +180,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
           const auto message = records::decode_to_agent(bytes);
           if (message.has_value()) supervisor_.on_message(*message, steady_now());
           // Proof that we are alive: an agent that hears nothing after this order ends us.
-          const bool is_order =
-              message.has_value() && std::holds_alternative<TerminateJob>(*message);
+          const bool is_order = message.has_value() && holds_alternative<TerminateJob>(*message);
           if (is_order && !supervisor_.is_ended() && agent_ != nullptr)
             agent_->send(records::encode_message(FromAgent(hello())));
           check_end();

@@ -1,24 +1,26 @@
-// One node's part of one step with real processes: starts the tasks, moves their streams, watches, reports.
+// One node's part of one step with real processes: starts the tasks, moves their streams, watches,
+// reports.
 #pragma once
 
 #include <string>
 
-#include "model/agent_message.h"
 #include "env/posix/container.h"
+#include "model/agent_message.h"
 #include "stepd/task_binding.h"
 
 namespace muster {
 
 /// What the supervisor is told at its start, beside the launch itself.
 struct StepdOptions {
-  std::string spool;         ///< the node's: agent.sock and the exit log are there
-  std::string exit_log;      ///< appended to when the step has ended
-  TimePoint launch_time;     ///< when the agent asked for the step
-  std::string conf_path;     ///< for SLURM_CONF
-  std::string program_folder;  ///< where this program lies, and those that trials' scripts call with it; empty: not known
-  std::string hosts_file;    ///< shown as /etc/hosts; empty: no
+  std::string spool;           ///< the node's: agent.sock and the exit log are there
+  std::string exit_log;        ///< appended to when the step has ended
+  TimePoint launch_time;       ///< when the agent asked for the step
+  std::string conf_path;       ///< for SLURM_CONF
+  std::string program_folder;  ///< where this program lies, and those that trials' scripts call
+                               ///< with it; empty: not known
+  std::string hosts_file;      ///< shown as /etc/hosts; empty: no
   ContainerHost container;
-  NodeShape shape;           ///< how the node's CPUs lie in cores and sockets
+  NodeShape shape;  ///< how the node's CPUs lie in cores and sockets
 };
 
 /// Runs the step to its end. The exit status of the supervisor: 0.

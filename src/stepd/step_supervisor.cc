@@ -99,26 +99,26 @@ void StepSupervisor::terminate(const std::string& cause, Duration kill_wait, Tim
 }
 
 void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
-  if (const auto* terminate_job = std::get_if<TerminateJob>(&message)) {
+  if (const auto* terminate_job = get_if<TerminateJob>(&message)) {
     if (terminate_job->job == id_.job && terminate_job->attempt == id_.attempt) {
       terminate(terminate_job->cause, terminate_job->kill_wait, now);
     }
-  } else if (const auto* signal = std::get_if<SignalStep>(&message)) {
+  } else if (const auto* signal = get_if<SignalStep>(&message)) {
     if (!(signal->id == id_)) return;
     if (signal->signal == SIGKILL && !signal->batch_only) {
       terminate("DUE to SIGNAL Killed", Duration(), now);
     } else if (phase_ != Phase::kStarting) {
       port_.signal(signal->signal, signal->batch_only);
     }
-  } else if (const auto* stop = std::get_if<StopStep>(&message)) {
+  } else if (const auto* stop = get_if<StopStep>(&message)) {
     const bool is_news =
         !stop_ || (stop->call == StopCall::kCancel && stop_->call != StopCall::kCancel);
     if (!(stop->id == id_) || !is_news) return;
     stop_ = *stop;
     if (phase_ == Phase::kRunning) ask_to_stop(*stop);
-  } else if (const auto* order = std::get_if<SuspendJob>(&message)) {
+  } else if (const auto* order = get_if<SuspendJob>(&message)) {
     if (order->job == id_.job && order->attempt == id_.attempt) suspend(order->is_suspend, now);
-  } else if (const auto* change = std::get_if<ChangeEnd>(&message);
+  } else if (const auto* change = get_if<ChangeEnd>(&message);
              change != nullptr && change->job == id_.job && change->attempt == id_.attempt) {
     deadline_ = now + change->time_left + kDeadlineGrace;
   }

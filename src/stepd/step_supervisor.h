@@ -1,8 +1,10 @@
-// Decides for one node's part of a step: when it runs, how it is ended, what is reported. The processes themselves are
-// behind the port, so that the simulator runs this same class.
+// Decides for one node's part of a step: when it runs, how it is ended, what is reported. The
+// processes themselves are behind the port, so that the simulator runs this same class.
 //
-//   kStarting ──tasks started──▶ kRunning ──terminate or deadline──▶ kTerminating ──KillWait──▶ kKilling
-//        └────────── start failed ──────┴────────── last task gone, nothing left ───────────────────┴──▶ kEnded
+//   kStarting ──tasks started──▶ kRunning ──terminate or deadline──▶ kTerminating ──KillWait──▶
+//   kKilling
+//        └────────── start failed ──────┴────────── last task gone, nothing left
+//        ───────────────────┴──▶ kEnded
 #pragma once
 
 #include <optional>
@@ -17,7 +19,8 @@ namespace muster {
 class StepPort {
  public:
   virtual ~StepPort() = default;
-  /// Sends a signal to the tasks' processes: all of the step's, or with `batch_only` the batch script's alone.
+  /// Sends a signal to the tasks' processes: all of the step's, or with `batch_only` the batch
+  /// script's alone.
   virtual void signal(std::uint16_t number, bool batch_only) = 0;
   /// Ends everything in the step's container that is left, whatever it does to avoid it.
   virtual void kill_all() = 0;
@@ -39,7 +42,8 @@ class StepSupervisor {
   void on_started(std::size_t task_count, const std::optional<Error>& failure, TimePoint now,
                   ExitStatus failed_with = ExitStatus::exited(1));
   void on_task_exit(std::size_t local_id, ExitStatus status, TimePoint now);
-  /// The container holds no process any more. Called after the last task has ended; `usage` covers all of it.
+  /// The container holds no process any more. Called after the last task has ended; `usage` covers
+  /// all of it.
   void on_empty(const Usage& usage, bool is_out_of_memory);
   void on_message(const ToAgent& message, TimePoint now);
   void on_tick(TimePoint now);
@@ -69,18 +73,18 @@ class StepSupervisor {
   std::vector<ExitStatus> statuses_;
   std::size_t running_ = 0;
   TimePoint kill_time_ = TimePoint::never();
-  TimePoint deadline_;                         ///< a minute past the job's end: for when nobody reaches us
+  TimePoint deadline_;  ///< a minute past the job's end: for when nobody reaches us
   Duration kill_wait_;
-  Duration own_limit_;                         ///< `srun --time` inside an allocation; zero: the job's limit is enough
-  std::uint16_t warning_signal_ = 0;           ///< `srun --signal`, so long before the own limit's end
+  Duration own_limit_;  ///< `srun --time` inside an allocation; zero: the job's limit is enough
+  std::uint16_t warning_signal_ = 0;  ///< `srun --signal`, so long before the own limit's end
   Duration warning_lead_;
   TimePoint own_end_ = TimePoint::never();
   TimePoint warning_time_ = TimePoint::never();
   TimePoint suspend_time_;
   bool is_timeout_ = false;
-  std::optional<TerminateJob> early_;          ///< asked for before the tasks were started
+  std::optional<TerminateJob> early_;  ///< asked for before the tasks were started
   bool is_suspended_ = false;
-  std::optional<StopStep> stop_;               ///< as first asked for
+  std::optional<StopStep> stop_;  ///< as first asked for
 };
 
 }  // namespace muster

@@ -19,7 +19,7 @@ class FakePort final : public StepPort {
   void show_stop(StopCall) override { did.push_back("stop file"); }
   void notice(const std::string& cause) override { did.push_back("notice " + cause); }
   void report(const FromAgent& message) override {
-    if (const auto* done = std::get_if<StepDone>(&message)) end = *done;
+    if (const auto* done = get_if<StepDone>(&message)) end = *done;
   }
   std::vector<std::string> take() { return std::exchange(did, {}); }
   std::vector<std::string> did;

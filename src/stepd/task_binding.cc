@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "codec/gres_text.h"
+#include "slurm/gres_text.h"
 
 namespace muster {
 namespace {
@@ -25,7 +25,8 @@ std::vector<Bitmap> units_in(const Bitmap& cpus, std::size_t size) {
 /// `each` units for the task, beginning again at the first when they run out.
 Bitmap in_turn(const std::vector<Bitmap>& units, std::size_t local_id, std::size_t each) {
   Bitmap share;
-  for (std::size_t i = 0; i < each && i < units.size(); ++i) share |= units[(local_id * each + i) % units.size()];
+  for (std::size_t i = 0; i < each && i < units.size(); ++i)
+    share |= units[(local_id * each + i) % units.size()];
   return share;
 }
 
@@ -54,13 +55,16 @@ struct CpuShares {
     return widened(by_thread(local_id), cores);
   }
   Bitmap by_socket(std::size_t local_id) const {
-    const std::size_t size = std::size_t{std::max(1U, shape.threads_per_core)} * std::max(1U, shape.cores_per_socket);
+    const std::size_t size =
+        std::size_t{std::max(1U, shape.threads_per_core)} * std::max(1U, shape.cores_per_socket);
     return widened(by_thread(local_id), units_in(all, size));
   }
 };
 
-Bitmap cpus_of_task(const LaunchStep& launch, const CpuBind& bind, const CpuShares& shares, std::size_t local_id) {
-  const bool has_own = launch.step->is_exact && !launch.step->is_overcommit && shares.all.count() >= shares.each * shares.task_count;
+Bitmap cpus_of_task(const LaunchStep& launch, const CpuBind& bind, const CpuShares& shares,
+                    std::size_t local_id) {
+  const bool has_own = launch.step->is_exact && !launch.step->is_overcommit &&
+                       shares.all.count() >= shares.each * shares.task_count;
   switch (bind.kind) {
     case CpuBindKind::kDefault: return has_own ? shares.by_thread(local_id) : shares.all;
     case CpuBindKind::kNone: return {};
@@ -77,7 +81,8 @@ Bitmap cpus_of_task(const LaunchStep& launch, const CpuBind& bind, const CpuShar
 GpuBind gpu_bind_of(const StepSpec& step, GpuBind bind) {
   if (bind.kind != GpuBindKind::kDefault || step.get(StepText::kGresPerTask).empty()) return bind;
   const auto per_task = parse_gres(step.get(StepText::kGresPerTask));
-  for (const GresAmount& amount : per_task.value_or(std::vector<GresAmount>{})) bind.count += amount.name == "gpu" ? amount.count : 0;
+  for (const GresAmount& amount : per_task.value_or(std::vector<GresAmount>{}))
+    bind.count += amount.name == "gpu" ? amount.count : 0;
   if (bind.count > 0) bind.kind = GpuBindKind::kPerTask;
   return bind;
 }
@@ -88,7 +93,8 @@ Bitmap gpus_of_task(const GpuBind& bind, const Bitmap& all, std::size_t local_id
   switch (bind.kind) {
     case GpuBindKind::kDefault:
     case GpuBindKind::kNone:
-    case GpuBindKind::kClosest: return all;  // the configuration does not say which CPUs a GPU is close to
+    case GpuBindKind::kClosest:
+      return all;  // the configuration does not say which CPUs a GPU is close to
     case GpuBindKind::kSingle: return in_turn(units, local_id / bind.count, 1);
     case GpuBindKind::kPerTask: return in_turn(units, local_id, bind.count);
     case GpuBindKind::kList: break;
@@ -104,7 +110,8 @@ std::string_view bind_word(CpuBindKind kind) {
 
 }  // namespace
 
-Result<TaskBinding> bind_tasks(const LaunchStep& launch, std::uint32_t task_count, const NodeShape& shape) {
+Result<TaskBinding> bind_tasks(const LaunchStep& launch, std::uint32_t task_count,
+                               const NodeShape& shape) {
   TaskBinding binding;
   if (launch.step == nullptr) {
     binding.cpus.assign(task_count, launch.job_grant.cpus);
@@ -123,7 +130,8 @@ Result<TaskBinding> bind_tasks(const LaunchStep& launch, std::uint32_t task_coun
     binding.gpus.push_back(gpus_of_task(binding.gpu_bind, gpus, local));
     if (binding.cpu_bind.kind == CpuBindKind::kList && !all.contains(binding.cpus.back())) {
       return fail(ErrorCode::kInvalidArgument, "Unable to satisfy cpu bind request",
-                  fmt::format("CPU binding outside of job step allocation, allocated CPUs are: {}", mask_text(all)));
+                  fmt::format("CPU binding outside of job step allocation, allocated CPUs are: {}",
+                              mask_text(all)));
     }
   }
   return binding;
@@ -147,23 +155,27 @@ std::string mask_text(const Bitmap& mask) {
 
 std::string index_text(const Bitmap& indices) {
   std::string text;
-  indices.for_each([&](std::size_t index) { text += (text.empty() ? "" : ",") + std::to_string(index); });
+  indices.for_each(
+      [&](std::size_t index) { text += (text.empty() ? "" : ",") + std::to_string(index); });
   return text;
 }
 
-std::string binding_notice(const TaskBinding& binding, const LaunchStep& launch, std::uint32_t local_id, std::uint32_t rank,
-                           std::int64_t process_id) {
+std::string binding_notice(const TaskBinding& binding, const LaunchStep& launch,
+                           std::uint32_t local_id, std::uint32_t rank, std::int64_t process_id) {
   std::string text;
   if (binding.cpu_bind.is_verbose) {
-    const Bitmap& cpus = binding.cpus[local_id].empty() ? launch.step_grant.cpus : binding.cpus[local_id];
-    text += fmt::format("cpu-bind={} - {}, task {:2} {:2} [{}]: mask {} set\n", bind_word(binding.cpu_bind.kind), launch.node_name, rank,
-                        local_id, process_id, mask_text(cpus));
+    const Bitmap& cpus =
+        binding.cpus[local_id].empty() ? launch.step_grant.cpus : binding.cpus[local_id];
+    text += fmt::format("cpu-bind={} - {}, task {:2} {:2} [{}]: mask {} set\n",
+                        bind_word(binding.cpu_bind.kind), launch.node_name, rank, local_id,
+                        process_id, mask_text(cpus));
   }
   if (binding.gpu_bind.is_verbose) {
     const Bitmap all = gpus_of(launch.step_grant);
     const Bitmap& own = binding.gpus[local_id];
-    text += fmt::format("gpu-bind: usable_gres={}; bit_alloc={}; local_inx={}; global_list={}; local_list={}\n", mask_text(own),
-                        mask_text(all), all.count(), index_text(own), index_text(own));
+    text += fmt::format(
+        "gpu-bind: usable_gres={}; bit_alloc={}; local_inx={}; global_list={}; local_list={}\n",
+        mask_text(own), mask_text(all), all.count(), index_text(own), index_text(own));
   }
   return text;
 }

@@ -5,12 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "codec/binding_text.h"
 #include "model/agent_message.h"
+#include "slurm/binding_text.h"
 
 namespace muster {
 
-/// The node's CPUs as the configuration numbers them: the threads of a core side by side, then the cores of a socket.
+/// The node's CPUs as the configuration numbers them: the threads of a core side by side, then the
+/// cores of a socket.
 struct NodeShape {
   std::uint32_t cores_per_socket = 1;
   std::uint32_t threads_per_core = 1;
@@ -24,11 +25,13 @@ struct TaskBinding {
   std::vector<Bitmap> gpus;  ///< of the node's GPUs; empty: none
 };
 
-/// What --cpu-bind, --gpu-bind and --gpus-per-task come to for `task_count` tasks. Without --cpu-bind the tasks of an
-/// exact step have CPUs of their own, and others share all; with too few CPUs for all, later tasks begin again at the
-/// first. A GPU list that names no GPU of the step gives its first one. Requires: task_count > 0.
-/// Errors: kInvalidArgument for a list with CPUs that are not the step's. Source: srun(1).
-Result<TaskBinding> bind_tasks(const LaunchStep& launch, std::uint32_t task_count, const NodeShape& shape);
+/// What --cpu-bind, --gpu-bind and --gpus-per-task come to for `task_count` tasks. Without
+/// --cpu-bind the tasks of an exact step have CPUs of their own, and others share all; with too few
+/// CPUs for all, later tasks begin again at the first. A GPU list that names no GPU of the step
+/// gives its first one. Requires: task_count > 0. Errors: kInvalidArgument for a list with CPUs
+/// that are not the step's. Source: srun(1).
+Result<TaskBinding> bind_tasks(const LaunchStep& launch, std::uint32_t task_count,
+                               const NodeShape& shape);
 
 /// The node's GPUs in a grant.
 Bitmap gpus_of(const NodeGrant& grant);
@@ -37,8 +40,9 @@ std::string mask_text(const Bitmap& mask);
 /// "0,1"; empty for none.
 std::string index_text(const Bitmap& indices);
 
-/// What `verbose` asks each task to say on its standard error, lines with their ends. Empty: nothing.
-std::string binding_notice(const TaskBinding& binding, const LaunchStep& launch, std::uint32_t local_id, std::uint32_t rank,
-                           std::int64_t process_id);
+/// What `verbose` asks each task to say on its standard error, lines with their ends. Empty:
+/// nothing.
+std::string binding_notice(const TaskBinding& binding, const LaunchStep& launch,
+                           std::uint32_t local_id, std::uint32_t rank, std::int64_t process_id);
 
 }  // namespace muster

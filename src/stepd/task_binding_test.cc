@@ -5,7 +5,8 @@
 namespace muster {
 namespace {
 
-/// A step on a node that gives it CPUs 0 to 7 (two sockets of two cores of two threads) and GPUs 1, 2 and 3.
+/// A step on a node that gives it CPUs 0 to 7 (two sockets of two cores of two threads) and GPUs 1,
+/// 2 and 3.
 struct TaskBindingTest : ::testing::Test {
   TaskBindingTest() {
     launch.node_name = "n1";
@@ -64,7 +65,8 @@ TEST_F(TaskBindingTest, CpuLists) {
   const auto outside = bind_tasks(launch, 1, NodeShape{2, 2});
   ASSERT_FALSE(outside.has_value());
   EXPECT_EQ(outside.error().text(),
-            "Unable to satisfy cpu bind request: CPU binding outside of job step allocation, allocated CPUs are: 0xFF");
+            "Unable to satisfy cpu bind request: CPU binding outside of job step allocation, "
+            "allocated CPUs are: 0xFF");
 }
 
 TEST_F(TaskBindingTest, OnlyTheStepsOwnCpusAreDivided) {

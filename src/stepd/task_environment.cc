@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <functional>
 
-#include "codec/requested_variables.h"
-#include "codec/words.h"
+#include "slurm/requested_variables.h"
+#include "text/words.h"
 
 namespace muster {
 namespace {

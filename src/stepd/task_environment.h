@@ -1,24 +1,26 @@
-// What a task finds in its environment. Source: sbatch(1) and srun(1), OUTPUT ENVIRONMENT VARIABLES.
+// What a task finds in its environment. Source: sbatch(1) and srun(1), OUTPUT ENVIRONMENT
+// VARIABLES.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "codec/environment_text.h"
-#include "codec/rank_layout.h"
 #include "model/agent_message.h"
+#include "slurm/environment_text.h"
+#include "slurm/rank_layout.h"
 #include "stepd/task_binding.h"
 
 namespace muster {
 
-/// How the step's tasks lie over its nodes, by the step's --distribution. Batch scripts have one task.
+/// How the step's tasks lie over its nodes, by the step's --distribution. Batch scripts have one
+/// task.
 RankLayout step_layout(const LaunchStep& launch);
 
-/// The environment of all tasks of the step on this node: job, array, allocation and step variables over the user's own.
-/// `conf_path` is told as SLURM_CONF; empty: not set.
-Environment node_environment(const LaunchStep& launch, const RankLayout& layout, const TaskBinding& binding,
-                             const std::string& conf_path);
+/// The environment of all tasks of the step on this node: job, array, allocation and step variables
+/// over the user's own. `conf_path` is told as SLURM_CONF; empty: not set.
+Environment node_environment(const LaunchStep& launch, const RankLayout& layout,
+                             const TaskBinding& binding, const std::string& conf_path);
 
 /// Lets programs in the folder be found by name, after all that the user's own PATH has.
 void add_search_folder(Environment& environment, const std::string& folder);
@@ -29,6 +31,7 @@ struct TaskIdentity {
   std::int64_t process_id = 0;
 };
 /// Adds what is one task's own: ranks, process id, its GPUs.
-void add_task_variables(Environment& environment, const LaunchStep& launch, const TaskBinding& binding, const TaskIdentity& task);
+void add_task_variables(Environment& environment, const LaunchStep& launch,
+                        const TaskBinding& binding, const TaskIdentity& task);
 
 }  // namespace muster

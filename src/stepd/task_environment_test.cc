@@ -23,7 +23,8 @@ struct TaskEnvironmentTest : ::testing::Test {
     launch.step = is_batch ? nullptr : std::make_shared<const StepSpec>(step);
     launch.environment = std::make_shared<const std::string>(environment_block(user));
     const RankLayout layout = step_layout(launch);
-    const TaskBinding binding = bind_tasks(launch, static_cast<std::uint32_t>(layout[0].size()), {}).value();
+    const TaskBinding binding =
+        bind_tasks(launch, static_cast<std::uint32_t>(layout[0].size()), {}).value();
     Environment environment = node_environment(launch, layout, binding, "/conf");
     add_task_variables(environment, launch, binding, {layout[0][local_id], local_id, 99});
     return environment;
@@ -40,8 +41,10 @@ struct TaskEnvironmentTest : ::testing::Test {
 };
 
 TEST_F(TaskEnvironmentTest, WithoutGpusTheListsOfOthersAreTakenAway) {
-  user = {"CUDA_VISIBLE_DEVICES=7", "ROCR_VISIBLE_DEVICES=7", "SLURM_STEP_GPUS=7", "SLURM_GPUS_ON_NODE=7", "OTHER=7"};
-  for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_GPUS_ON_NODE"}) {
+  user = {"CUDA_VISIBLE_DEVICES=7", "ROCR_VISIBLE_DEVICES=7", "SLURM_STEP_GPUS=7",
+          "SLURM_GPUS_ON_NODE=7", "OTHER=7"};
+  for (const char* name :
+       {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_GPUS_ON_NODE"}) {
     EXPECT_EQ(value(name), "(unset)") << name;
     EXPECT_EQ(batch_value(name), "(unset)") << name;
   }

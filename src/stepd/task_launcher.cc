@@ -12,14 +12,14 @@
 #include <cstring>
 #include <map>
 
-#include "codec/file_pattern.h"
-#include "codec/service_text.h"
-#include "codec/spool_path.h"
-#include "codec/words.h"
 #include "env/posix/write_whole.h"
+#include "slurm/file_pattern.h"
+#include "slurm/spool_path.h"
 #include "stepd/experiment_folder.h"
 #include "stepd/task_environment.h"
 #include "stepd/task_view.h"
+#include "text/words.h"
+#include "trials/service_text.h"
 
 namespace muster {
 namespace {
@@ -95,7 +95,7 @@ class Files {
 
 /// Where one of the tasks' output streams goes.
 struct OutputRule {
-  std::string pattern;  ///< a file of this node; empty: to srun, or nowhere when there is none
+  std::string pattern;    ///< a file of this node; empty: to srun, or nowhere when there is none
   std::string only_task;  ///< of this task alone, the others' nowhere; empty: of all
 };
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "codec/rank_layout.h"
 #include "env/posix/process_runner.h"
+#include "slurm/rank_layout.h"
 #include "stepd/step_program.h"
 
 namespace muster {

@@ -13,9 +13,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "codec/spool_path.h"
-#include "codec/words.h"
 #include "env/posix/write_whole.h"
+#include "slurm/spool_path.h"
+#include "text/words.h"
 
 namespace muster {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <fstream>
 
-#include "codec/trial_text.h"
 #include "env/posix/process_runner.h"
+#include "trials/trial_text.h"
 
 namespace muster {
 namespace {

@@ -69,7 +69,8 @@ struct AgentClient::State final : kj::TaskSet::ErrorHandler {
   kj::TaskSet tasks;
 };
 
-AgentClient::AgentClient(kj::AsyncIoContext& io, int fd, std::function<void(const ToAgent&)> receive)
+AgentClient::AgentClient(kj::AsyncIoContext& io, int fd,
+                         std::function<void(const ToAgent&)> receive)
     : state_(std::make_unique<State>(io, fd, std::move(receive))) {}
 AgentClient::~AgentClient() = default;
 

@@ -1,4 +1,5 @@
-// An agent's connection to the controller: registers, then messages go both ways until either side is gone.
+// An agent's connection to the controller: registers, then messages go both ways until either side
+// is gone.
 #pragma once
 
 #include <kj/async-io.h>
@@ -21,7 +22,8 @@ class AgentClient {
     std::optional<Error> refusal;  ///< unset: accepted
     ClusterIdentity cluster;       ///< the controller's own
   };
-  /// Fulfilled when the controller has accepted or refused the registration; broken when the connection is lost.
+  /// Fulfilled when the controller has accepted or refused the registration; broken when the
+  /// connection is lost.
   kj::Promise<Answer> register_node(const RegisterNode& hello);
   /// In order; batched while one call is in flight.
   void send(const FromAgent& message);

@@ -16,7 +16,7 @@ constexpr std::size_t kLarge = std::size_t{64} << 10;
 
 /// What may be large of a message; the rest is little beside it.
 std::size_t bulk_of(const ToAgent& message) {
-  const auto* launch = std::get_if<LaunchStep>(&message);
+  const auto* launch = get_if<LaunchStep>(&message);
   if (launch == nullptr) return 0;
   std::size_t bytes = (launch->script == nullptr ? 0 : launch->script->size()) +
                       (launch->environment == nullptr ? 0 : launch->environment->size());
@@ -41,7 +41,7 @@ std::vector<SignalStep> RpcAgentSender::unheard() const {
   std::vector<SignalStep> signals;
   for (const auto* messages : {&under_way_, &waiting_}) {
     for (const ToAgent& message : *messages) {
-      if (const auto* signal = std::get_if<SignalStep>(&message)) signals.push_back(*signal);
+      if (const auto* signal = get_if<SignalStep>(&message)) signals.push_back(*signal);
     }
   }
   return signals;
@@ -90,7 +90,7 @@ void RpcAgentSender::flush() {
 /// Who hears of it may send more at once.
 void RpcAgentSender::note_received() {
   for (const ToAgent& message : std::exchange(under_way_, {})) {
-    if (const auto* launch = std::get_if<LaunchStep>(&message)) outcome_.received(*launch);
+    if (const auto* launch = get_if<LaunchStep>(&message)) outcome_.received(*launch);
   }
 }
 

@@ -1,5 +1,5 @@
-// Cap'n Proto messages from a peer that is not trusted: each is bounded before memory is set aside for it, and what a reader
-// may walk through it is bounded by its own size. Internal to wire/.
+// Cap'n Proto messages from a peer that is not trusted: each is bounded before memory is set aside
+// for it, and what a reader may walk through it is bounded by its own size. Internal to wire/.
 #pragma once
 
 #include <capnp/serialize-async.h>
@@ -24,16 +24,20 @@ struct StreamHooks {
   std::function<void()> arrived;
 };
 
-/// Reads as it says above; writes as usual. Requires: `stream` outlives it, and what the hooks refer to also every message
-/// read.
+/// Reads as it says above; writes as usual. Requires: `stream` outlives it, and what the hooks
+/// refer to also every message read.
 class BoundedMessageStream final : public capnp::MessageStream {
  public:
   BoundedMessageStream(kj::AsyncIoStream& stream, std::size_t message_words_max, StreamHooks hooks);
 
-  kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> tryReadMessage(kj::ArrayPtr<kj::AutoCloseFd> fds, capnp::ReaderOptions options,
-                                                                    kj::ArrayPtr<capnp::word> scratch) override;
-  kj::Promise<void> writeMessage(kj::ArrayPtr<const int> fds, kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) override;
-  kj::Promise<void> writeMessages(kj::ArrayPtr<kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>> messages) override;
+  kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> tryReadMessage(
+      kj::ArrayPtr<kj::AutoCloseFd> fds, capnp::ReaderOptions options,
+      kj::ArrayPtr<capnp::word> scratch) override;
+  kj::Promise<void> writeMessage(
+      kj::ArrayPtr<const int> fds,
+      kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) override;
+  kj::Promise<void> writeMessages(
+      kj::ArrayPtr<kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>> messages) override;
   kj::Maybe<int> getSendBufferSize() override { return writer_.getSendBufferSize(); }
   kj::Promise<void> end() override { return writer_.end(); }
 

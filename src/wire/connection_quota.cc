@@ -20,20 +20,25 @@ QuotaLimits agent_limits(std::uint64_t files) {
   constexpr std::uint64_t kOwnFiles = 256;
   const std::uint64_t taken = client_limits(files).connections_max + std::min(kOwnFiles, files / 4);
   QuotaLimits limits;
-  limits.connections_max = limits.connections_of_user_max = static_cast<std::uint32_t>(std::min<std::uint64_t>(files - taken, UINT32_MAX));
+  limits.connections_max = limits.connections_of_user_max =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(files - taken, UINT32_MAX));
   limits.connections_reserved = 0;
   return limits;
 }
 
 std::optional<std::string> ConnectionQuota::add_connection(UserId user, bool is_operator) {
-  const std::uint32_t open_to_all = limits_.connections_max - std::min(limits_.connections_max, limits_.connections_reserved);
+  const std::uint32_t open_to_all =
+      limits_.connections_max - std::min(limits_.connections_max, limits_.connections_reserved);
   if (connections_ >= (is_operator ? limits_.connections_max : open_to_all)) {
-    return fmt::format("too many connections: {} are open; try again when others have ended", connections_);
+    return fmt::format("too many connections: {} are open; try again when others have ended",
+                       connections_);
   }
   Held& held = by_user_[user];
   if (!is_operator && held.connections >= limits_.connections_of_user_max) {
-    return fmt::format("too many connections of user {}: {} are open, which is all that one user may have; end some of them", user.value(),
-                       held.connections);
+    return fmt::format(
+        "too many connections of user {}: {} are open, which is all that one user may have; end "
+        "some of them",
+        user.value(), held.connections);
   }
   ++held.connections;
   ++connections_;
@@ -44,17 +49,21 @@ std::optional<std::string> ConnectionQuota::add_call(UserId user, bool is_operat
   Held& held = by_user_[user];
   if (!is_operator && held.calls >= limits_.calls_of_user_max) {
     forget_idle(user);
-    return fmt::format("too many requests of user {} at once: {} have no answer yet", user.value(), limits_.calls_of_user_max);
+    return fmt::format("too many requests of user {} at once: {} have no answer yet", user.value(),
+                       limits_.calls_of_user_max);
   }
   ++held.calls;
   return std::nullopt;
 }
 
-std::optional<std::string> ConnectionQuota::add_bytes(UserId user, bool is_operator, std::size_t bytes) {
+std::optional<std::string> ConnectionQuota::add_bytes(UserId user, bool is_operator,
+                                                      std::size_t bytes) {
   Held& held = by_user_[user];
-  if (!is_operator && bytes > limits_.bytes_of_user_max - std::min(limits_.bytes_of_user_max, held.bytes)) {
+  if (!is_operator &&
+      bytes > limits_.bytes_of_user_max - std::min(limits_.bytes_of_user_max, held.bytes)) {
     forget_idle(user);
-    return fmt::format("too many bytes of user {} under way at once: at most {} MiB may be", user.value(), limits_.bytes_of_user_max >> 20);
+    return fmt::format("too many bytes of user {} under way at once: at most {} MiB may be",
+                       user.value(), limits_.bytes_of_user_max >> 20);
   }
   held.bytes += bytes;
   return std::nullopt;

@@ -1,5 +1,6 @@
-// What the users of a listening socket may hold of it at once, so that none of them can keep the others out: connections,
-// calls that have no answer yet, bytes of messages. Belongs to the server's thread. Knows no sockets: rpc_server.cc asks it.
+// What the users of a listening socket may hold of it at once, so that none of them can keep the
+// others out: connections, calls that have no answer yet, bytes of messages. Belongs to the
+// server's thread. Knows no sockets: rpc_server.cc asks it.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +15,16 @@
 namespace muster {
 
 struct QuotaLimits {
-  std::uint32_t connections_max = 8192;           ///< of all together
-  std::uint32_t connections_reserved = 1024;      ///< of these, those that only operators get
+  std::uint32_t connections_max = 8192;       ///< of all together
+  std::uint32_t connections_reserved = 1024;  ///< of these, those that only operators get
   std::uint32_t connections_of_user_max = 2048;
-  std::uint32_t calls_of_user_max = 4096;         ///< without an answer yet: waiting ones too
-  std::size_t bytes_of_user_max = std::size_t{512} << 20;  ///< of messages that are on their way in or still in use
+  std::uint32_t calls_of_user_max = 4096;  ///< without an answer yet: waiting ones too
+  std::size_t bytes_of_user_max = std::size_t{512}
+                                  << 20;  ///< of messages that are on their way in or still in use
 };
 
-/// For clients: half of the files that the process may open, and no more than the limits as they are; the shares in it stay.
+/// For clients: half of the files that the process may open, and no more than the limits as they
+/// are; the shares in it stay.
 QuotaLimits client_limits(std::uint64_t files);
 /// For agents, whose socket nobody else opens: what clients and the controller's own files leave.
 QuotaLimits agent_limits(std::uint64_t files);
@@ -29,7 +32,8 @@ QuotaLimits agent_limits(std::uint64_t files);
 /// How every refusal below begins: what a client knows it by.
 inline constexpr std::string_view kRefusalBegins = "too many ";
 
-/// Counts by user. Operators (root, the user that the controller runs as, SlurmUser) are bound by the whole alone.
+/// Counts by user. Operators (root, the user that the controller runs as, SlurmUser) are bound by
+/// the whole alone.
 class ConnectionQuota {
  public:
   explicit ConnectionQuota(QuotaLimits limits) : limits_(limits) {}

@@ -9,7 +9,13 @@ constexpr UserId kAlice{1001};
 constexpr UserId kBob{1002};
 constexpr UserId kRoot{0};
 
-QuotaLimits small_limits() { return {.connections_max = 6, .connections_reserved = 2, .connections_of_user_max = 3, .calls_of_user_max = 2, .bytes_of_user_max = 100}; }
+QuotaLimits small_limits() {
+  return {.connections_max = 6,
+          .connections_reserved = 2,
+          .connections_of_user_max = 3,
+          .calls_of_user_max = 2,
+          .bytes_of_user_max = 100};
+}
 
 TEST(ConnectionQuota, OneUserLeavesRoomForTheOthers) {
   ConnectionQuota quota(small_limits());

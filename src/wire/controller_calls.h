@@ -1,4 +1,5 @@
-// The calls of clients and agents as typed functions: what stands behind the RPC, and what a caller uses.
+// The calls of clients and agents as typed functions: what stands behind the RPC, and what a caller
+// uses.
 #pragma once
 
 #include <kj/async.h>
@@ -29,7 +30,7 @@ struct WaitFor {
 };
 
 struct WaitAnswer {
-  std::optional<JobView> job;    ///< unset: still not, ask again
+  std::optional<JobView> job;  ///< unset: still not, ask again
   std::optional<StepView> step;
   std::optional<Error> error;
 };
@@ -37,7 +38,8 @@ struct WaitAnswer {
 /// What a task wrote, as far as it is known now.
 struct LogAnswer {
   LogPage page;
-  bool is_over = false;  ///< its owner had ended before this was read; the last lines may still be on their way from a node
+  bool is_over = false;  ///< its owner had ended before this was read; the last lines may still be
+                         ///< on their way from a node
 };
 
 /// Sends one page; the promise is fulfilled when the next may be sent.
@@ -47,13 +49,17 @@ using SendPage = std::function<kj::Promise<void>(const std::string& bytes)>;
 class ClientCalls {
  public:
   virtual ~ClientCalls() = default;
-  virtual kj::Promise<std::vector<Reply>> submit(const Identity& identity, std::vector<Request> requests, RequestId id) = 0;
-  virtual kj::Promise<std::optional<Error>> query(const Identity& identity, Query query, SendPage send) = 0;
+  virtual kj::Promise<std::vector<Reply>> submit(const Identity& identity,
+                                                 std::vector<Request> requests, RequestId id) = 0;
+  virtual kj::Promise<std::optional<Error>> query(const Identity& identity, Query query,
+                                                  SendPage send) = 0;
   virtual kj::Promise<WaitAnswer> wait(const Identity& identity, WaitFor wanted) = 0;
-  /// Lines of a trial's tasks. When there are none, forward, the answer is kept back until there are some, the trial has
-  /// ended, or `wait` is over. The query's bounds are brought down to what one answer may hold.
-  /// Errors: kNotFound when there is no such trial; kPermissionDenied: it is not the caller's to read; as LogStore::read.
-  virtual kj::Promise<Result<LogAnswer>> read_logs(const Identity& identity, LogQuery query, Duration wait) = 0;
+  /// Lines of a trial's tasks. When there are none, forward, the answer is kept back until there
+  /// are some, the trial has ended, or `wait` is over. The query's bounds are brought down to what
+  /// one answer may hold. Errors: kNotFound when there is no such trial; kPermissionDenied: it is
+  /// not the caller's to read; as LogStore::read.
+  virtual kj::Promise<Result<LogAnswer>> read_logs(const Identity& identity, LogQuery query,
+                                                   Duration wait) = 0;
 };
 
 /// Sends messages to the agent of one connection, in order.
@@ -68,7 +74,8 @@ class AgentCalls {
  public:
   virtual ~AgentCalls() = default;
   /// Errors are told to the agent. The sender lives as long as the connection.
-  virtual Result<NodeIndex> agent_registered(const Identity& identity, const RegisterNode& hello, AgentSender& sender) = 0;
+  virtual Result<NodeIndex> agent_registered(const Identity& identity, const RegisterNode& hello,
+                                             AgentSender& sender) = 0;
   /// Whom a node that registers will serve: told to it with every answer.
   virtual ClusterIdentity cluster_identity() const = 0;
   /// From the agent that `sender` leads to: another one may have taken the node over meanwhile.

@@ -1,4 +1,5 @@
-// Messages over a stream, each as its length (u32, little endian) and its bytes: between agent and step supervisors.
+// Messages over a stream, each as its length (u32, little endian) and its bytes: between agent and
+// step supervisors.
 #pragma once
 
 #include <kj/async-io.h>
@@ -7,21 +8,23 @@
 #include <functional>
 #include <string>
 
-#include "codec/launch_size.h"
+#include "text/launch_size.h"
 
 namespace muster {
 
-/// One end. Sends in order without waiting; receives until the other side is gone. Bound: kMessageMax per message.
+/// One end. Sends in order without waiting; receives until the other side is gone. Bound:
+/// kMessageMax per message.
 class MessageLink final : private kj::TaskSet::ErrorHandler {
  public:
   static constexpr std::uint32_t kMessageMax = kLaunchBytesMax;
   explicit MessageLink(kj::Own<kj::AsyncIoStream> stream);
   ~MessageLink() noexcept;
   void send(std::string bytes);
-  /// Calls `receive` for every message; fulfilled when the stream ends, breaks or is malformed. Never rejected.
+  /// Calls `receive` for every message; fulfilled when the stream ends, breaks or is malformed.
+  /// Never rejected.
   kj::Promise<void> run(std::function<void(std::string)> receive);
-  /// True once all that was sent is written, false once nothing more can be, also because the link goes. Never rejected.
-  /// Requires: one at a time.
+  /// True once all that was sent is written, false once nothing more can be, also because the link
+  /// goes. Never rejected. Requires: one at a time.
   kj::Promise<bool> flushed();
 
  private:

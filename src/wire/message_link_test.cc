@@ -18,7 +18,8 @@ class LinkTest : public ::testing::Test {
     int fds[2] = {-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
     link_ = std::make_unique<MessageLink>(io_.lowLevelProvider->wrapSocketFd(
-        fds[0], kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
+        fds[0], kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP |
+                    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
                     kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK));
     peer_ = fds[1];
   }
@@ -26,13 +27,16 @@ class LinkTest : public ::testing::Test {
   void close_peer() {
     if (peer_ >= 0) ::close(std::exchange(peer_, -1));
   }
-  /// What the waiting for all to be written comes to within a second; nothing when it is rejected or does not end.
+  /// What the waiting for all to be written comes to within a second; nothing when it is rejected
+  /// or does not end.
   std::optional<bool> answer_of(kj::Promise<bool> promise) {
     std::optional<bool> answer;
-    const bool is_answered = is_fulfilled(promise.then([&](bool is_written) { answer = is_written; }));
+    const bool is_answered =
+        is_fulfilled(promise.then([&](bool is_written) { answer = is_written; }));
     return is_answered ? answer : std::nullopt;
   }
-  /// True when the promise is fulfilled within a second, false when it is rejected or nothing happens.
+  /// True when the promise is fulfilled within a second, false when it is rejected or nothing
+  /// happens.
   bool is_fulfilled(kj::Promise<void> promise) {
     auto late = io_.provider->getTimer().afterDelay(1 * kj::SECONDS).then([] { return false; });
     auto done = promise.then([] { return true; }, [](kj::Exception&&) { return false; });

@@ -206,7 +206,7 @@ class ControllerImpl final : public schema::Controller::Server {
     KJ_REQUIRE(!link_->is_registered(), "registered already");
     FromAgent hello;
     read(context.getParams().getHello(), hello);
-    KJ_REQUIRE(std::holds_alternative<RegisterNode>(hello), "not a registration");
+    KJ_REQUIRE(holds_alternative<RegisterNode>(hello), "not a registration");
     auto sender = std::make_unique<RpcAgentSender>(
         context.getParams().getAgent(),
         RpcAgentSender::Outcome{
@@ -215,7 +215,7 @@ class ControllerImpl final : public schema::Controller::Server {
               link->refuse(message, why);
             }});
     auto results = context.getResults();
-    const auto node = agents_->agent_registered(identity_, std::get<RegisterNode>(hello), *sender);
+    const auto node = agents_->agent_registered(identity_, get<RegisterNode>(hello), *sender);
     const ClusterIdentity cluster = agents_->cluster_identity();
     results.setClusterId(cluster.cluster_id);
     results.setEpoch(cluster.epoch.value());
@@ -392,9 +392,9 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
     connections.insert(&it);
     auto done = it.network->onDisconnect().exclusiveJoin(kj::mv(close.promise));
     tasks.add(done.attach(kj::mv(connection), kj::defer([this, &it, user] {
-                connections.erase(&it);
-                quota.drop_connection(user);
-              })));
+                            connections.erase(&it);
+                            quota.drop_connection(user);
+                          })));
   }
 
   kj::AsyncIoContext& io;

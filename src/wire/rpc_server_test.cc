@@ -65,7 +65,7 @@ class FakeClients final : public ClientCalls {
   std::string page = std::string(100'000, 'x');
   bool is_over = false;    ///< no further page
   bool is_broken = false;  ///< fails in every batch
-  WaitFor wanted;        ///< last
+  WaitFor wanted;          ///< last
   int batches = 0;
   int queries = 0;  ///< under way
   int pages = 0;
@@ -251,8 +251,8 @@ class KeepingAgent final : public schema::Agent::Server {
 };
 
 std::uint32_t job_of(const ToAgent& message) {
-  if (const auto* launch = std::get_if<LaunchStep>(&message)) return launch->id.job.value();
-  const auto* forget = std::get_if<ForgetJob>(&message);
+  if (const auto* launch = get_if<LaunchStep>(&message)) return launch->id.job.value();
+  const auto* forget = get_if<ForgetJob>(&message);
   return forget == nullptr ? 0 : forget->job.value();
 }
 

@@ -21,7 +21,10 @@ struct End {
   bool is_v6 = false;
   std::array<unsigned char, 16> address{};
   in_port_t port = 0;  ///< in network order
-  bool is_loopback() const { return is_v6 ? IN6_IS_ADDR_LOOPBACK(reinterpret_cast<const in6_addr*>(address.data())) : address[0] == 127; }
+  bool is_loopback() const {
+    return is_v6 ? IN6_IS_ADDR_LOOPBACK(reinterpret_cast<const in6_addr*>(address.data()))
+                 : address[0] == 127;
+  }
 };
 
 std::optional<End> end_of(const sockaddr_storage& address) {
@@ -78,10 +81,13 @@ std::optional<UserId> user_of_socket(const End& peer, const End& own) {
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   const DiagRequest request = question_about(peer, own);
   alignas(nlmsghdr) std::array<char, 4096> answer{};
-  ssize_t size = ::send(fd, &request, sizeof request, 0) < 0 ? -1 : ::recv(fd, answer.data(), answer.size(), 0);
+  ssize_t size = ::send(fd, &request, sizeof request, 0) < 0
+                     ? -1
+                     : ::recv(fd, answer.data(), answer.size(), 0);
   ::close(fd);
   const auto* header = reinterpret_cast<const nlmsghdr*>(answer.data());
-  const bool is_answer = size >= static_cast<ssize_t>(NLMSG_LENGTH(sizeof(inet_diag_msg))) && header->nlmsg_type == SOCK_DIAG_BY_FAMILY;
+  const bool is_answer = size >= static_cast<ssize_t>(NLMSG_LENGTH(sizeof(inet_diag_msg))) &&
+                         header->nlmsg_type == SOCK_DIAG_BY_FAMILY;
   if (!is_answer) return std::nullopt;
   inet_diag_msg message{};
   std::memcpy(&message, answer.data() + NLMSG_HDRLEN, sizeof message);

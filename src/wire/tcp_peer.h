@@ -1,4 +1,5 @@
-// Who is at the other end of a TCP connection, as far as the kernel knows: by which callers are counted and bounded.
+// Who is at the other end of a TCP connection, as far as the kernel knows: by which callers are
+// counted and bounded.
 #pragma once
 
 #include <kj/async-io.h>
@@ -11,7 +12,8 @@
 namespace muster {
 
 struct TcpPeer {
-  std::string name;                           ///< "user 1003" of this machine, "10.1.2.3", "2001:db8:0:1::/64"; empty: not known
+  std::string
+      name;  ///< "user 1003" of this machine, "10.1.2.3", "2001:db8:0:1::/64"; empty: not known
   bool is_on_this_machine = false;
   std::optional<UserId> user = std::nullopt;  ///< whose process it is, on this machine
 };

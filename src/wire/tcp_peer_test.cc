@@ -12,9 +12,14 @@ TcpPeer peer_by(const std::string& listen) {
   auto io = kj::setupAsyncIo();
   const auto opened = listen_tcp(listen);
   if (!opened.has_value()) return {};
-  auto receiver = io.lowLevelProvider->wrapListenSocketFd(opened->fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
+  auto receiver = io.lowLevelProvider->wrapListenSocketFd(
+      opened->fd, kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP);
   auto accepted = receiver->accept();
-  auto client = io.provider->getNetwork().parseAddress(opened->address.c_str()).wait(io.waitScope)->connect().wait(io.waitScope);
+  auto client = io.provider->getNetwork()
+                    .parseAddress(opened->address.c_str())
+                    .wait(io.waitScope)
+                    ->connect()
+                    .wait(io.waitScope);
   auto connection = accepted.wait(io.waitScope);
   return tcp_peer(*connection);
 }

@@ -25,9 +25,6 @@
 #include "agent/spool.h"
 #include "apps/agent/running_clock.h"
 #include "base/version.h"
-#include "codec/slurm_conf.h"
-#include "codec/spool_path.h"
-#include "codec/words.h"
 #include "env/posix/clocks.h"
 #include "env/posix/conf_files.h"
 #include "env/posix/container.h"
@@ -38,6 +35,9 @@
 #include "env/posix/spare_room.h"
 #include "env/posix/standard_streams.h"
 #include "records/page_codec.h"
+#include "slurm/conf/slurm_conf.h"
+#include "slurm/spool_path.h"
+#include "text/words.h"
 #include "wire/acceptor.h"
 #include "wire/agent_client.h"
 #include "wire/message_link.h"
@@ -87,10 +87,10 @@ struct AgentOptions {
   std::string conf_path;
   std::string node_name;
   std::string spool;
-  std::string controller;   ///< the agents' socket
+  std::string controller;  ///< the agents' socket
   std::string cluster;
   std::string hosts_file;
-  std::string stepd;        ///< path of muster-stepd
+  std::string stepd;                   ///< path of muster-stepd
   std::uint32_t cores_per_socket = 1;  ///< as configured: that is how the node's CPUs are numbered
   std::uint32_t threads_per_core = 1;
 };
@@ -101,9 +101,13 @@ class AgentProgram final : public AgentWorld,
                            private kj::TaskSet::ErrorHandler {
  public:
   AgentProgram(AgentOptions options, RegisterNode self, kj::AsyncIoContext& io)
-      : options_(std::move(options)), io_(io), self_(std::move(self)),
-        output_files_(output_folder(options_.spool)), shipper_(*this, OutputShipper::Options()),
-        containers_(find_container_host(options_.cluster, options_.spool)), tasks_(*this) {}
+      : options_(std::move(options)),
+        io_(io),
+        self_(std::move(self)),
+        output_files_(output_folder(options_.spool)),
+        shipper_(*this, OutputShipper::Options()),
+        containers_(find_container_host(options_.cluster, options_.spool)),
+        tasks_(*this) {}
   ~AgentProgram() noexcept override = default;
 
   void run() {
@@ -324,8 +328,8 @@ class AgentProgram final : public AgentWorld,
   void on_step_message(std::optional<StepId>& id, MessageLink* link, const std::string& bytes) {
     const auto message = records::decode_from_agent(bytes);
     if (!message.has_value()) return;
-    const auto* running = std::get_if<StepRunning>(&*message);
-    const auto* done = std::get_if<StepDone>(&*message);
+    const auto* running = get_if<StepRunning>(&*message);
+    const auto* done = get_if<StepDone>(&*message);
     if (running == nullptr && done == nullptr) return;
     if (!id) {
       const StepId step = running != nullptr ? running->id : done->id;
@@ -353,7 +357,7 @@ class AgentProgram final : public AgentWorld,
     const auto fd = connect_to("unix:" + options_.controller);
     if (!fd.has_value()) return redial();
     controller_ = std::make_unique<AgentClient>(io_, *fd, [this](const ToAgent& message) {
-      if (const auto* received = std::get_if<OutputReceived>(&message)) {
+      if (const auto* received = get_if<OutputReceived>(&message)) {
         shipper_.on_received(*received, steady_now());
         if (received->is_end) agent_->on_output_stored();
         return;
@@ -463,7 +467,9 @@ int run(const std::string& conf_path, const std::string& name) {
   options.cluster = conf->cluster.settings.cluster_name;
   options.hosts_file = conf->daemons.hosts_file;
   options.stepd = own_folder() + "/muster-stepd";
-  options.spool = replaced(replaced(conf->daemons.spool_folder, "%n", name), "%h", host_name());
+  // Absolute, as its supervisors have it: cgroups and the marks of tasks are named by it.
+  options.spool = std::filesystem::absolute(
+      replaced(replaced(conf->daemons.spool_folder, "%n", name), "%h", host_name()));
   const std::string& address = conf->daemons.controller_address;
   options.controller =
       (address.rfind("unix:", 0) == 0 ? folder_of(address.substr(5)) : folder_of(conf_path)) +

@@ -12,7 +12,11 @@ std::atomic<std::int64_t> g_offset_us{0};
 }  // namespace
 
 ClockReading read_clocks() { return {steady_time(), wall_time()}; }
-TimePoint cluster_now() { return steady_now() + Duration::microseconds(g_offset_us.load(std::memory_order_relaxed)); }
-void set_cluster_offset(Duration offset) { g_offset_us.store(offset.microseconds(), std::memory_order_relaxed); }
+TimePoint cluster_now() {
+  return steady_now() + Duration::microseconds(g_offset_us.load(std::memory_order_relaxed));
+}
+void set_cluster_offset(Duration offset) {
+  g_offset_us.store(offset.microseconds(), std::memory_order_relaxed);
+}
 
 }  // namespace muster::daemon

@@ -1,4 +1,5 @@
-// The cluster's time (controller/cluster_clock.h) as every thread of the controller reads it. The core's thread keeps it.
+// The cluster's time (controller/cluster_clock.h) as every thread of the controller reads it. The
+// core's thread keeps it.
 #pragma once
 
 #include "controller/cluster_clock.h"

@@ -14,11 +14,16 @@
 
 namespace muster::daemon {
 
-/// Lives on the core's thread. `senders` has one place per node, null while its agent is not connected.
+/// Lives on the core's thread. `senders` has one place per node, null while its agent is not
+/// connected.
 class ChannelCorePort final : public CorePort, public JournalPort {
  public:
-  ChannelCorePort(Channels& channels, CrashNote* crash_note, std::string mail_program, std::function<Status()> reconfigure)
-      : channels_(channels), crash_note_(crash_note), mail_program_(std::move(mail_program)), reconfigure_(std::move(reconfigure)) {}
+  ChannelCorePort(Channels& channels, CrashNote* crash_note, std::string mail_program,
+                  std::function<Status()> reconfigure)
+      : channels_(channels),
+        crash_note_(crash_note),
+        mail_program_(std::move(mail_program)),
+        reconfigure_(std::move(reconfigure)) {}
 
   std::vector<AgentSender*>& senders() { return senders_; }
 

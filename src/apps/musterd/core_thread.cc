@@ -64,7 +64,7 @@ class CoreThread final : public AgentCalls {
   bool agent_message(NodeIndex node, AgentSender& sender, const FromAgent& message) override {
     if ((*senders_)[node.value()] != &sender) return false;
     const bool is_obeyed = core_.on_agent(node, message, cluster_now());
-    if (const auto* output = std::get_if<OutputSent>(&message); output != nullptr && is_obeyed) {
+    if (const auto* output = get_if<OutputSent>(&message); output != nullptr && is_obeyed) {
       channels_.logs.push(OutputPush{node, output->fragment});
     }
     schedule_end();
@@ -91,7 +91,7 @@ class CoreThread final : public AgentCalls {
   }
   void agent_refused(NodeIndex node, AgentSender& sender, const ToAgent& message,
                      const std::string& why) override {
-    const auto* launch = std::get_if<LaunchStep>(&message);
+    const auto* launch = get_if<LaunchStep>(&message);
     const std::string what =
         launch == nullptr
             ? "an order"

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "apps/musterd/log_line.h"
-#include "codec/words.h"
 #include "env/posix/process_runner.h"
 #include "env/posix/write_whole.h"
+#include "text/words.h"
 #include "wire/handed_sockets.h"
 
 namespace muster::daemon {

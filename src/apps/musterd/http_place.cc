@@ -12,9 +12,9 @@
 
 #include "apps/musterd/handover.h"
 #include "apps/musterd/threads.h"
-#include "codec/digest.h"
 #include "env/posix/write_whole.h"
 #include "env/write_error.h"
+#include "text/digest.h"
 #include "wire/handed_sockets.h"
 #include "wire/listeners.h"
 #include "wire/socket.h"

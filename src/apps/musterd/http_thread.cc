@@ -174,7 +174,7 @@ class HttpThread final : public api::ApiPort {
     if (::getpwuid_r(user.value(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
         found == nullptr)
       return facts;
-    struct stat home{};
+    struct stat home {};
     const bool is_there =
         found->pw_dir[0] == '/' && ::stat(found->pw_dir, &home) == 0 && S_ISDIR(home.st_mode);
     facts.home = is_there ? found->pw_dir : "/tmp";  // such as nobody's
@@ -214,12 +214,12 @@ class HttpThread final : public api::ApiPort {
   template <class T>
   kj::Promise<T> ask(std::function<kj::Promise<T>(Gateway&)> question) {
     auto [token, promise] = open<T>();
-    channels_.gateway.push(GatewayTask{[this, token = token,
-                                        question = std::move(question)](Gateway& gateway) {
-      gateway.keep(kj::evalNow([&] { return question(gateway); })
-                       .then([this, token](T value) { close(token, std::move(value)); },
-                             [this, token](kj::Exception&&) { abandon(token); }));
-    }});
+    channels_.gateway.push(
+        GatewayTask{[this, token = token, question = std::move(question)](Gateway& gateway) {
+          gateway.keep(kj::evalNow([&] { return question(gateway); })
+                           .then([this, token](T value) { close(token, std::move(value)); },
+                                 [this, token](kj::Exception&&) { abandon(token); }));
+        }});
     return kj::mv(promise);
   }
 
@@ -248,7 +248,7 @@ class QuietErrors final : public kj::HttpServerErrorHandler {
     const bool is_clients =
         std::string_view(exception.getFile()).find("compat/http") != std::string_view::npos;
     if (!is_clients) fmt::print(stderr, "musterd: HTTP: {}\n", exception.getDescription().cStr());
-    KJ_IF_MAYBE(open, response) {
+    KJ_IF_MAYBE (open, response) {
       const kj::StringPtr text = is_clients
                                      ? "the request is no HTTP/1.1 as it is understood here\n"_kj
                                      : "the controller failed: its log says where\n"_kj;

@@ -10,19 +10,26 @@ namespace muster::daemon {
 namespace {
 
 constexpr int kIdleMs = 1000;
-/// How often it is looked for logs that have been kept for long enough, and how long what comes in may keep their deletion waiting.
+/// How often it is looked for logs that have been kept for long enough, and how long what comes in
+/// may keep their deletion waiting.
 constexpr Duration kExpiryInterval = Duration::seconds(10);
 constexpr Duration kSweepInterval = Duration::milliseconds(100);
 
 class ChannelLogPort final : public LogPort {
  public:
   explicit ChannelLogPort(Channels& channels) : channels_(channels) {}
-  void acknowledge(NodeIndex node, const OutputReceived& answer) override { channels_.core.push(OutputNote{node, answer}); }
-  void answer(std::uint64_t token, Result<LogPage> page) override { channels_.gateway.push(PageAnswer{token, std::move(page)}); }
+  void acknowledge(NodeIndex node, const OutputReceived& answer) override {
+    channels_.core.push(OutputNote{node, answer});
+  }
+  void answer(std::uint64_t token, Result<LogPage> page) override {
+    channels_.gateway.push(PageAnswer{token, std::move(page)});
+  }
   void act_upon(std::uint64_t token, std::vector<LogFinding> findings) override {
     channels_.gateway.push(LogFindings{std::move(findings), token});
   }
-  void complain(const Error& error) override { fmt::print(stderr, "musterd: logs: {}: trying again\n", error.text()); }
+  void complain(const Error& error) override {
+    fmt::print(stderr, "musterd: logs: {}: trying again\n", error.text());
+  }
 
  private:
   Channels& channels_;
@@ -31,7 +38,8 @@ class ChannelLogPort final : public LogPort {
 int patience_ms(const LogRole& role) {
   const TimePoint next = role.next_tick();
   if (next.is_never()) return kIdleMs;
-  return static_cast<int>(std::clamp<std::int64_t>((next - cluster_now()).milliseconds() + 1, 0, kIdleMs));
+  return static_cast<int>(
+      std::clamp<std::int64_t>((next - cluster_now()).milliseconds() + 1, 0, kIdleMs));
 }
 
 /// The state is looked at where it is; the answer comes as a message.
@@ -55,13 +63,16 @@ void run_logs(Channels& channels, LogStore& store, LogBook& book) {
     std::vector<ToLogs> messages = channels.logs.take();
     for (ToLogs& message : messages) {
       if (const auto* batch = std::get_if<EventBatchRef>(&message)) book.apply(**batch);
-      if (auto* push = std::get_if<OutputPush>(&message)) role.on_output(push->node, std::move(push->fragment));
-      if (const auto* done = std::get_if<FindingsDone>(&message)) role.on_done(done->token, done->error, cluster_now());
+      if (auto* push = std::get_if<OutputPush>(&message))
+        role.on_output(push->node, std::move(push->fragment));
+      if (const auto* done = std::get_if<FindingsDone>(&message))
+        role.on_done(done->token, done->error, cluster_now());
       if (const auto* expired = std::get_if<ExpiredLogs>(&message)) role.expire(expired->owners);
     }
     role.store(cluster_now());
     for (ToLogs& message : messages) {
-      if (auto* read = std::get_if<LogRead>(&message)) role.on_read(std::move(read->query), read->wait, read->token, cluster_now());
+      if (auto* read = std::get_if<LogRead>(&message))
+        role.on_read(std::move(read->query), read->wait, read->token, cluster_now());
       if (const auto* wake = std::get_if<LogWake>(&message)) role.wake(wake->owner);
     }
     const TimePoint now = cluster_now();

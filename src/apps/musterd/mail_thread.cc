@@ -17,12 +17,14 @@ namespace {
 constexpr int kPatienceMs = 30'000;
 constexpr int kPollMs = 20;
 void log_failure(const MailOrder& order, const std::string& why) {
-  fmt::print(stderr, "musterd: mail about job {} to {}: {}\n", order.mail.job.value(), order.mail.to, why);
+  fmt::print(stderr, "musterd: mail about job {} to {}: {}\n", order.mail.job.value(),
+             order.mail.to, why);
 }
 
 /// What an option or a second header could be made of.
 std::string one_line(std::string text) {
-  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   return text;
 }
 
@@ -31,11 +33,13 @@ ProcessSpec process_for(const MailOrder& order) {
   ProcessSpec spec;
   spec.arguments = {order.program, "-s", one_line(order.mail.subject), order.mail.to};
   spec.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                      fmt::format("SLURM_JOB_ID={}", order.mail.job.value()), "SLURM_JOB_NAME=" + order.mail.job_name,
+                      fmt::format("SLURM_JOB_ID={}", order.mail.job.value()),
+                      "SLURM_JOB_NAME=" + order.mail.job_name,
                       "SLURM_JOB_MAIL_TYPE=" + order.mail.type};
   spec.work_dir = "/";
   const bool is_root = ::geteuid() == 0;
-  spec.user = ProcessUser{is_root ? order.mail.user.value() : ::geteuid(), is_root ? order.mail.group.value() : ::getegid(), ""};
+  spec.user = ProcessUser{is_root ? order.mail.user.value() : ::geteuid(),
+                          is_root ? order.mail.group.value() : ::getegid(), ""};
   return spec;
 }
 
@@ -58,7 +62,8 @@ void send(const MailOrder& order) {
     }
     ::usleep(kPollMs * 1000);
   }
-  if (status != 0) log_failure(order, fmt::format("{} failed with status {}", order.program, status));
+  if (status != 0)
+    log_failure(order, fmt::format("{} failed with status {}", order.program, status));
 }
 
 }  // namespace
@@ -69,7 +74,8 @@ void run_mail(Channels& channels) {
   for (;;) {
     if (waiting.is_empty()) wait_for(channels.mail.fd(), 60'000);
     for (MailOrder& order : channels.mail.take()) {
-      if (!waiting.add(order)) log_failure(order, "dropped: too many mails of this user wait for MailProg");
+      if (!waiting.add(order))
+        log_failure(order, "dropped: too many mails of this user wait for MailProg");
     }
     if (const auto order = waiting.next()) send(*order);
   }

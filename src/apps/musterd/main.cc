@@ -23,9 +23,6 @@
 #include "apps/musterd/handover.h"
 #include "apps/musterd/threads.h"
 #include "base/version.h"
-#include "codec/conf_companions.h"
-#include "codec/conf_shown.h"
-#include "codec/words.h"
 #include "controller/backend/damaged_blobs.h"
 #include "controller/backend/trial_rules.h"
 #include "controller/drop_job.h"
@@ -39,6 +36,9 @@
 #include "env/posix/own_folder.h"
 #include "env/posix/standard_streams.h"
 #include "env/write_error.h"
+#include "slurm/conf/conf_companions.h"
+#include "slurm/conf/conf_shown.h"
+#include "text/words.h"
 #include "wire/controller_client.h"
 #include "wire/socket.h"
 
@@ -84,7 +84,7 @@ struct Setup {
 
 /// What it says is run with this daemon's rights (MailProg), so that nobody else may write it.
 Status check_conf_file(const std::string& path) {
-  struct stat known{};
+  struct stat known {};
   if (::stat(path.c_str(), &known) != 0)
     return fail(ErrorCode::kNotFound, "cannot read " + path, std::strerror(errno));
   if (!S_ISREG(known.st_mode)) return {};  // who reads it says so
@@ -106,7 +106,7 @@ Status check_conf_file(const std::string& path) {
 /// has opened it since.
 Status make_state_folder(const std::string& path, bool goes_on) {
   TRY(make_own_folder(path, 0700, "StateSaveLocation"));
-  struct stat known{};
+  struct stat known {};
   if (::stat(path.c_str(), &known) == 0 && (known.st_mode & 077) == 0) return {};
   if (goes_on && ::chmod(path.c_str(), 0700) == 0) {
     log_line(fmt::format("StateSaveLocation {} was open to others: it is closed again", path));

@@ -18,20 +18,32 @@
 #include "controller/planning/planner_role.h"
 #include "env/channel.h"
 #include "journal/sqlite_journal.h"
-#include "store/metric_store.h"
-#include "store/token_store.h"
+#include "store/metrics/metric_store.h"
+#include "store/tokens/token_store.h"
 
 namespace muster::daemon {
 
 // ---- to the core ----
-struct DurableNote { Seq seq; };
-struct JournalFailure { Error error; };
-struct BlobBytes { BlobId id; Result<Bytes> bytes; };
-struct HistoryNote { Seq seq; };  ///< on stable storage
+struct DurableNote {
+  Seq seq;
+};
+struct JournalFailure {
+  Error error;
+};
+struct BlobBytes {
+  BlobId id;
+  Result<Bytes> bytes;
+};
+struct HistoryNote {
+  Seq seq;
+};  ///< on stable storage
 struct DiskNote {
   std::optional<Error> refusal;
 };  ///< also to the gateway
-struct OutputNote { NodeIndex node; OutputReceived answer; };
+struct OutputNote {
+  NodeIndex node;
+  OutputReceived answer;
+};
 using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes,
                             HistoryNote, DiskNote, OutputNote>;
 
@@ -40,39 +52,76 @@ struct FetchBlob {
   BlobId id;
   std::uint64_t token = 0;
 };  ///< token 0: for the core, else for the gateway
-struct CheckpointSliceRow { std::string record; };
-struct CheckpointEnd { CheckpointSeal seal; };
+struct CheckpointSliceRow {
+  std::string record;
+};
+struct CheckpointEnd {
+  CheckpointSeal seal;
+};
 struct CheckpointBegin {};
-struct TruncateNote { Seq history; };
+struct TruncateNote {
+  Seq history;
+};
 struct LogMoved {};  ///< into the journal's file, but for what was appended meanwhile
 using ToJournal = std::variant<EventBatchRef, FetchBlob, CheckpointBegin, CheckpointSliceRow,
                                CheckpointEnd, TruncateNote, LogMoved>;
 
 // ---- to the planner ----
-struct PlanConsumed { Seq until; };
-struct ForecastAsked { Command question; };
+struct PlanConsumed {
+  Seq until;
+};
+struct ForecastAsked {
+  Command question;
+};
 struct ForecastDone {};
-struct ExplainAsked { std::vector<JobId> jobs; std::uint64_t token = 0; };
+struct ExplainAsked {
+  std::vector<JobId> jobs;
+  std::uint64_t token = 0;
+};
 using ToPlanner =
     std::variant<EventBatchRef, PlanConsumed, ForecastAsked, ForecastDone, ExplainAsked>;
 
 // ---- to the forecasts' worker ----
-struct ForecastOrder { std::uint64_t token = 0; ForecastTask task; };
+struct ForecastOrder {
+  std::uint64_t token = 0;
+  ForecastTask task;
+};
 
 // ---- to the search: batches that concern it ----
 using ToSearch = EventBatchRef;
 
 // ---- to history ----
-struct HistoryBatch { std::vector<HistoryRecord> records; BatchMark batch; };
-struct HistoryQuery { UserId user; HistoryListing listing; std::uint64_t token = 0; };
+struct HistoryBatch {
+  std::vector<HistoryRecord> records;
+  BatchMark batch;
+};
+struct HistoryQuery {
+  UserId user;
+  HistoryListing listing;
+  std::uint64_t token = 0;
+};
 using ToHistory = std::variant<HistoryBatch, HistoryQuery>;
 
 // ---- to the logs ----
-struct OutputPush { NodeIndex node; LogFragment fragment; };
-struct LogRead { LogQuery query; Duration wait; std::uint64_t token = 0; };
-struct LogWake { LogOwner owner; };  ///< who waits for lines of it is answered without
-struct FindingsDone { std::uint64_t token = 0; std::optional<Error> error; };
-struct ExpiredLogs { std::vector<LogOwner> owners; };  ///< all that have been kept for long enough
+struct OutputPush {
+  NodeIndex node;
+  LogFragment fragment;
+};
+struct LogRead {
+  LogQuery query;
+  Duration wait;
+  std::uint64_t token = 0;
+};
+struct LogWake {
+  LogOwner owner;
+};  ///< who waits for lines of it is answered without
+struct FindingsDone {
+  std::uint64_t token = 0;
+  std::optional<Error> error;
+};
+struct ExpiredLogs {
+  std::vector<LogOwner> owners;
+};  ///< all that have been kept for long enough
 using ToLogs = std::variant<EventBatchRef, OutputPush, LogRead, LogWake, FindingsDone,
                             ExpiredLogs>;  ///< batches: those that concern logs
 
@@ -80,37 +129,86 @@ using ToLogs = std::variant<EventBatchRef, OutputPush, LogRead, LogWake, Finding
 struct ClockNote {
   std::string warning;  ///< empty: the wall clock is followed
 };
-struct ReplyNote { std::uint64_t token = 0; std::vector<Reply> replies; };
-struct ReportNote { std::shared_ptr<const PlanReport> report; };
-struct NodeFacts { std::vector<NodeFact> facts; };
-struct ExplainAnswer { std::uint64_t token = 0; std::map<JobId, Reasons> reasons; };
-struct HistoryAnswer { std::uint64_t token = 0; Result<HistorySlice> slice; };
-struct BlobAnswer { std::uint64_t token = 0; Result<std::string> bytes; };
-struct NamesAnswer { std::uint64_t token = 0; CallerNames names; };
-struct ReportStored { std::uint64_t token = 0; Result<ReportOutcome> outcome; };
-struct PageAnswer { std::uint64_t token = 0; Result<LogPage> page; };
-struct LogFindings { std::vector<LogFinding> findings; std::uint64_t token = 0; };
+struct ReplyNote {
+  std::uint64_t token = 0;
+  std::vector<Reply> replies;
+};
+struct ReportNote {
+  std::shared_ptr<const PlanReport> report;
+};
+struct NodeFacts {
+  std::vector<NodeFact> facts;
+};
+struct ExplainAnswer {
+  std::uint64_t token = 0;
+  std::map<JobId, Reasons> reasons;
+};
+struct HistoryAnswer {
+  std::uint64_t token = 0;
+  Result<HistorySlice> slice;
+};
+struct BlobAnswer {
+  std::uint64_t token = 0;
+  Result<std::string> bytes;
+};
+struct NamesAnswer {
+  std::uint64_t token = 0;
+  CallerNames names;
+};
+struct ReportStored {
+  std::uint64_t token = 0;
+  Result<ReportOutcome> outcome;
+};
+struct PageAnswer {
+  std::uint64_t token = 0;
+  Result<LogPage> page;
+};
+struct LogFindings {
+  std::vector<LogFinding> findings;
+  std::uint64_t token = 0;
+};
 /// A call of HTTP: runs on the gateway's thread and gives its answer back by an HttpTask.
-struct GatewayTask { std::function<void(Gateway&)> run; };
+struct GatewayTask {
+  std::function<void(Gateway&)> run;
+};
 using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer,
                                BlobAnswer, NamesAnswer, ReportStored, PageAnswer, GatewayTask,
                                LogFindings, DiskNote, ClockNote, ExplainAnswer>;
 
 // ---- to the metric store's thread ----
-struct StoreReport { MetricReport report; std::uint64_t token = 0; };
-struct BeginMetrics { TrialId trial; std::uint32_t run = 0; std::int64_t resumed_from_steps = 0; };
-struct MetricTask { std::function<void(MetricStore&)> run; };
+struct StoreReport {
+  MetricReport report;
+  std::uint64_t token = 0;
+};
+struct BeginMetrics {
+  TrialId trial;
+  std::uint32_t run = 0;
+  std::int64_t resumed_from_steps = 0;
+};
+struct MetricTask {
+  std::function<void(MetricStore&)> run;
+};
 using ToMetrics = std::variant<StoreReport, BeginMetrics, MetricTask>;
 
 // ---- to HTTP, and from it to the workers ----
-struct HttpTask { std::function<void()> run; };
-struct Labour { std::function<void()> run; };
+struct HttpTask {
+  std::function<void()> run;
+};
+struct Labour {
+  std::function<void()> run;
+};
 
 // ---- to the look-up worker ----
-struct NamesQuery { UserId user; GroupId group; std::uint64_t token = 0; };
+struct NamesQuery {
+  UserId user;
+  GroupId group;
+  std::uint64_t token = 0;
+};
 
 // ---- to the keeper of tokens: for HTTP and for the gateway ----
-struct TokenTask { std::function<void(TokenStore&)> run; };
+struct TokenTask {
+  std::function<void(TokenStore&)> run;
+};
 
 /// Slices of a checkpoint on their way to the journal: it holds the whole state otherwise.
 constexpr std::size_t kSlicesInFlight = 8;

@@ -10,14 +10,14 @@
 #include "apps/musterd/handover.h"
 #include "apps/musterd/log_line.h"
 #include "apps/musterd/messages.h"
-#include "codec/site_defaults.h"
-#include "codec/slurm_conf.h"
 #include "controller/logs/log_book.h"
 #include "controller/recovery.h"
 #include "env/posix/crash_note.h"
 #include "journal/sqlite_journal.h"
-#include "store/history_store.h"
-#include "store/log_store.h"
+#include "slurm/conf/slurm_conf.h"
+#include "store/history/history_store.h"
+#include "store/logs/log_store.h"
+#include "trials/site_defaults.h"
 
 namespace muster::daemon {
 
@@ -27,7 +27,7 @@ struct DaemonOptions {
   std::string agent_socket;
   std::string host;
   std::string version;
-  std::uint32_t operator_uid = 0;            ///< that the controller runs as
+  std::uint32_t operator_uid = 0;  ///< that the controller runs as
   std::vector<std::uint32_t> operators =
       {};  ///< uids beside root's: that, SlurmUser and MusterOperators
   HttpSettings http;
@@ -41,13 +41,13 @@ std::uint64_t open_files_max();
 
 /// HTTP as it is served: what the other threads must know of it.
 struct HttpPlace {
-  int listen_fd = -1;       ///< -1: not served
-  std::string address;      ///< host:port
-  std::string token_key;    ///< signs tokens; empty: not served
-  std::string cluster_id;   ///< a uuid, the same for good
-  int services_fd = -1;     ///< where what jobs serve is shown
+  int listen_fd = -1;      ///< -1: not served
+  std::string address;     ///< host:port
+  std::string token_key;   ///< signs tokens; empty: not served
+  std::string cluster_id;  ///< a uuid, the same for good
+  int services_fd = -1;    ///< where what jobs serve is shown
   std::uint16_t services_port = 0;
-  std::string warning;      ///< it is served elsewhere than configured; empty: it is not
+  std::string warning;  ///< it is served elsewhere than configured; empty: it is not
 };
 /// Opens the port that is configured, the one of the last time when any will do, and reads the key
 /// or makes it. A run that goes on takes the sockets of the one before, and where it cannot listen

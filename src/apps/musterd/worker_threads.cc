@@ -54,9 +54,9 @@ constexpr std::uint64_t kRoomBesideReserve = 2 << 20;
 
 /// True when the reserve file stands in full.
 bool keep_reserve(const std::string& path) {
-  struct stat known{};
+  struct stat known {};
   if (::stat(path.c_str(), &known) == 0 && known.st_size == kReserveBytes) return true;
-  struct statvfs disk{};
+  struct statvfs disk {};
   const std::string folder = path.substr(0, path.rfind('/'));
   if (::statvfs(folder.c_str(), &disk) != 0) return false;
   if (std::uint64_t{disk.f_bavail} * disk.f_frsize < kReserveBytes + kRoomBesideReserve)
@@ -289,9 +289,7 @@ void wait_for(int fd, int timeout_ms) {
   ::poll(&poll_fd, 1, timeout_ms);
 }
 
-void lower_priority() {
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 5);
-}
+void lower_priority() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 5); }
 
 void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options) {
   JournalThread(channels, journal, options.state_folder).run();
@@ -303,8 +301,8 @@ namespace {
 void take_up_forecast(Channels& channels, const PlannerRole& planner, ForecastQueue& questions) {
   while (auto question = questions.next()) {
     auto task = forecast_task(planner.state(), planner.snapshot(),
-                              std::get<PreparedSubmit>(question->requests.front()),
-                              question->identity, cluster_now());
+                              get<PreparedSubmit>(question->requests.front()), question->identity,
+                              cluster_now());
     if (task.has_value()) {
       return channels.forecasts.push(
           std::make_unique<ForecastOrder>(ForecastOrder{question->token, std::move(task).value()}));

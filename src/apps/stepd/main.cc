@@ -1,5 +1,5 @@
-// muster-stepd: supervises steps. Started by the agent as a spawner that reads launches from standard input and forks
-// one supervisor for each; a supervisor outlives both.
+// muster-stepd: supervises steps. Started by the agent as a spawner that reads launches from
+// standard input and forks one supervisor for each; a supervisor outlives both.
 #include <fmt/format.h>
 #include <getopt.h>
 #include <unistd.h>
@@ -29,7 +29,8 @@ constexpr const char* kHelp =
     "  --shape C:T      cores of a socket and threads of a core, as the node's CPUs are numbered\n"
     "  -V, --version    print the version\n";
 
-/// A launch message: the exit log's path, a NUL, the time of the launch in microseconds, a NUL, the encoded LaunchStep.
+/// A launch message: the exit log's path, a NUL, the time of the launch in microseconds, a NUL, the
+/// encoded LaunchStep.
 int supervise(std::string bytes, const std::filesystem::path& start_folder,
               muster::StepdOptions options) {
   const std::size_t path_end = bytes.find('\0');
@@ -38,16 +39,19 @@ int supervise(std::string bytes, const std::filesystem::path& start_folder,
   auto order = muster::records::decode_to_agent(std::string_view(bytes).substr(time_end + 1));
   if (!order.has_value()) return 1;
   options.exit_log = start_folder / bytes.substr(0, path_end);
-  options.launch_time = muster::TimePoint::from_microseconds(std::strtoll(bytes.c_str() + path_end + 1, nullptr, 10));
+  options.launch_time =
+      muster::TimePoint::from_microseconds(std::strtoll(bytes.c_str() + path_end + 1, nullptr, 10));
   std::string().swap(bytes);  // it may be 60 MB, and we live as long as the step
-  return muster::run_step(std::get<muster::LaunchStep>(std::move(*order)), options);
+  return muster::run_step(std::move(muster::get<muster::LaunchStep>(*order)), options);
 }
 
 muster::NodeShape shape_of(const char* text) {
   char* end = nullptr;
   muster::NodeShape shape;
   shape.cores_per_socket = static_cast<std::uint32_t>(std::max(1UL, std::strtoul(text, &end, 10)));
-  if (*end == ':') shape.threads_per_core = static_cast<std::uint32_t>(std::max(1UL, std::strtoul(end + 1, nullptr, 10)));
+  if (*end == ':')
+    shape.threads_per_core =
+        static_cast<std::uint32_t>(std::max(1UL, std::strtoul(end + 1, nullptr, 10)));
   return shape;
 }
 
@@ -70,11 +74,11 @@ std::string own_folder() {
 
 int main(int argc, char** argv) {
   muster::open_standard_streams();
-  static const option kOptions[] = {{"spool", required_argument, nullptr, 's'},   {"conf", required_argument, nullptr, 'f'},
-                                    {"cluster", required_argument, nullptr, 'c'}, {"hosts", required_argument, nullptr, 'H'},
-                                    {"shape", required_argument, nullptr, 'S'},
-                                    {"version", no_argument, nullptr, 'V'},       {"help", no_argument, nullptr, 'h'},
-                                    {nullptr, 0, nullptr, 0}};
+  static const option kOptions[] = {
+      {"spool", required_argument, nullptr, 's'},   {"conf", required_argument, nullptr, 'f'},
+      {"cluster", required_argument, nullptr, 'c'}, {"hosts", required_argument, nullptr, 'H'},
+      {"shape", required_argument, nullptr, 'S'},   {"version", no_argument, nullptr, 'V'},
+      {"help", no_argument, nullptr, 'h'},          {nullptr, 0, nullptr, 0}};
   muster::StepdOptions options;
   std::string cluster = "muster";
   for (int c = 0; (c = ::getopt_long(argc, argv, "Vh", kOptions, nullptr)) != -1;) {
@@ -90,7 +94,8 @@ int main(int argc, char** argv) {
     }
   }
   if (options.spool.empty()) {
-    fmt::print(stderr, "muster-stepd: --spool is missing; this program is started by muster-agent\n");
+    fmt::print(stderr,
+               "muster-stepd: --spool is missing; this program is started by muster-agent\n");
     return 1;
   }
   options.program_folder = own_folder();

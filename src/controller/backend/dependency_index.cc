@@ -232,7 +232,7 @@ void DependencyIndex::load(const ClusterState& state) {
 }
 
 void DependencyIndex::on_event(const Event& event, const ClusterState& state) {
-  std::visit(
+  visit(
       [&](const auto& body) {
         using Kind = std::decay_t<decltype(body)>;
         if constexpr (std::is_same_v<Kind, ArraySplit>) {

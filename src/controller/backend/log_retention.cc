@@ -17,7 +17,8 @@ std::vector<LogOwner> expired_logs(const ClusterState& state, TimePoint now) {
     if (!is_final(experiment.state)) continue;
     for (const TrialId trial : experiment.trials) {
       const std::int32_t days = log_retention_of(*state.experiments().find(trial), state);
-      if (days >= 0 && now - experiment.end_time >= kDay * days) expired.push_back({LogOwnerKind::kTrial, trial.value()});
+      if (days >= 0 && now - experiment.end_time >= kDay * days)
+        expired.push_back({LogOwnerKind::kTrial, trial.value()});
     }
   }
   std::ranges::sort(expired);

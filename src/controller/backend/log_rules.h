@@ -1,9 +1,12 @@
 // What a line that matched a log policy means for its trial. Rules alone: nothing is changed here.
 //
-// Lines come after the fact: the run that wrote one may go on, may have ended, or may have been followed by others.
-//   exclude_node     the trial's job does without the node from its next start on; a run that goes on is left alone
-//   cancel_retries   a failure of that run is the trial's end: when it fails, or now, if it has failed and was tried again
-// Source: Determined 0.38, log_policies; of retries its order of checks at the end of an allocation.
+// Lines come after the fact: the run that wrote one may go on, may have ended, or may have been
+// followed by others.
+//   exclude_node     the trial's job does without the node from its next start on; a run that goes
+//   on is left alone cancel_retries   a failure of that run is the trial's end: when it fails, or
+//   now, if it has failed and was tried again
+// Source: Determined 0.38, log_policies; of retries its order of checks at the end of an
+// allocation.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +33,8 @@ bool will_start_again(const Job& job);
 
 /// What a new match changes at once.
 struct LogConsequence {
-  JobSpecRef spec;   ///< of the trial's job from now on; null: as it was
-  std::string end;   ///< why the trial ends now, as a failure; empty: it does not
+  JobSpecRef spec;  ///< of the trial's job from now on; null: as it was
+  std::string end;  ///< why the trial ends now, as a failure; empty: it does not
 };
 /// Requires: the match is not known to the trial.
 LogConsequence consequence_of(const ClusterState& state, const Trial& trial, const LogMatch& match);

@@ -22,7 +22,8 @@ std::shared_ptr<JobSpec> spec_with(const std::string& types, const std::string& 
 /// The subjects that the newest batch calls for. Each batch here ends with the event that matters.
 std::vector<std::string> subjects(const Log& log) {
   std::vector<std::string> texts;
-  for (const Mail& mail : mails_about(log.batches().back()->events.back(), log.state())) texts.push_back(mail.subject);
+  for (const Mail& mail : mails_about(log.batches().back()->events.back(), log.state()))
+    texts.push_back(mail.subject);
   return texts;
 }
 
@@ -37,7 +38,8 @@ TEST(Mail, TellsOfStartAndEndToThoseWhoAsked) {
   log.end(job, JobState::kCompleted, true);
   const std::vector<Mail> mails = mails_about(log.batches().back()->events.back(), log.state());
   ASSERT_EQ(mails.size(), 1U);
-  EXPECT_EQ(mails[0].subject, "Slurm Job_id=1 Name=train Ended, Run time 00:00:01, COMPLETED, ExitCode 0");
+  EXPECT_EQ(mails[0].subject,
+            "Slurm Job_id=1 Name=train Ended, Run time 00:00:01, COMPLETED, ExitCode 0");
   EXPECT_EQ(mails[0].to, "ada@example.org");
 }
 
@@ -59,7 +61,8 @@ TEST(Mail, FailureGoesToTheUserNameWithoutAnAddress) {
   log.end(job, JobState::kFailed, true);
   const std::vector<Mail> mails = mails_about(log.batches().back()->events.back(), log.state());
   ASSERT_EQ(mails.size(), 1U);
-  EXPECT_EQ(mails[0].subject, "Slurm Job_id=1 Name=train Failed, Run time 00:00:01, FAILED, ExitCode 0");
+  EXPECT_EQ(mails[0].subject,
+            "Slurm Job_id=1 Name=train Failed, Run time 00:00:01, FAILED, ExitCode 0");
   EXPECT_EQ(mails[0].to, "ada");
 }
 
@@ -82,7 +85,8 @@ TEST(Mail, ATimeLimitHasItsOwnWord) {
   EXPECT_EQ(mail_about_time(log.job(job), 50, start + Duration::minutes(5)).subject,
             "Slurm Job_id=1 Name=train Reached 50% of time limit, Run time 00:05:00");
   log.end(job, JobState::kTimeout, true);
-  EXPECT_EQ(subjects(log), Texts{"Slurm Job_id=1 Name=train Reached time limit, Run time 00:00:01"});
+  EXPECT_EQ(subjects(log),
+            Texts{"Slurm Job_id=1 Name=train Reached time limit, Run time 00:00:01"});
 }
 
 TEST(Mail, AnArrayIsToldOfOnce) {
@@ -97,7 +101,8 @@ TEST(Mail, AnArrayIsToldOfOnce) {
   log.end(array, JobState::kCompleted, true);
   EXPECT_EQ(subjects(log), Texts{});
   log.end(first, JobState::kFailed, true);
-  EXPECT_EQ(subjects(log), Texts{"Slurm Array Summary Job_id=1_* (1) Name=train Failed, Mixed, ExitCode [0-0]"});
+  EXPECT_EQ(subjects(log),
+            Texts{"Slurm Array Summary Job_id=1_* (1) Name=train Failed, Mixed, ExitCode [0-0]"});
 }
 
 TEST(Mail, ArrayTasksAsksForEach) {
@@ -105,9 +110,11 @@ TEST(Mail, ArrayTasksAsksForEach) {
   const JobId array = log.submit(spec_with("BEGIN,ARRAY_TASKS"), ArraySpec{Bitmap::range(0, 2), 0});
   log.add({ArraySplit{array, 0, log.state().next_job()}});
   log.start(JobId(array.value() + 1), {grant_of(0, 0, 1)});
-  EXPECT_EQ(subjects(log), Texts{"Slurm Array Task Job_id=1_0 (2) Name=train Began, Queued time 00:00:02"});
+  EXPECT_EQ(subjects(log),
+            Texts{"Slurm Array Task Job_id=1_0 (2) Name=train Began, Queued time 00:00:02"});
   log.start(array, {grant_of(0, 1, 1)});
-  EXPECT_EQ(subjects(log), Texts{"Slurm Array Task Job_id=1_1 (1) Name=train Began, Queued time 00:00:03"});
+  EXPECT_EQ(subjects(log),
+            Texts{"Slurm Array Task Job_id=1_1 (1) Name=train Began, Queued time 00:00:03"});
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "codec/json_reader.h"
+#include "text/json_reader.h"
 
 namespace muster {
 namespace {
@@ -20,12 +20,14 @@ double badness(const RatedCheckpoint& one, bool smaller_is_better) {
 
 }  // namespace
 
-std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints, const CheckpointRetention& retention, bool smaller_is_better) {
+std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints,
+                                  const CheckpointRetention& retention, bool smaller_is_better) {
   std::vector<std::size_t> ranked;
   for (std::size_t i = 0; i < checkpoints.size(); ++i) {
     if (checkpoints[i].metric) ranked.push_back(i);
   }
-  std::ranges::stable_sort(ranked, {}, [&](std::size_t i) { return badness(checkpoints[i], smaller_is_better); });
+  std::ranges::stable_sort(
+      ranked, {}, [&](std::size_t i) { return badness(checkpoints[i], smaller_is_better); });
   std::vector<bool> is_kept(checkpoints.size(), false);
   std::map<TrialId, std::uint32_t> of_trial;
   for (std::size_t rank = 0; rank < ranked.size(); ++rank) {
@@ -71,13 +73,19 @@ ExperimentChanged deletion_failed(const Collection& collection, const Job& job) 
 }
 
 std::optional<CheckpointRetention> unrecorded_retention(const Experiment& experiment) {
-  if (experiment.spec->retention != CheckpointRetention() || experiment.retention != CheckpointRetention()) return std::nullopt;
+  if (experiment.spec->retention != CheckpointRetention() ||
+      experiment.retention != CheckpointRetention())
+    return std::nullopt;
   const auto config = parse_json(experiment.spec->config);
-  const Json* storage = config.has_value() && config->object() != nullptr ? config->find("checkpoint_storage") : nullptr;
+  const Json* storage = config.has_value() && config->object() != nullptr
+                            ? config->find("checkpoint_storage")
+                            : nullptr;
   if (storage == nullptr || storage->object() == nullptr) return std::nullopt;
   const auto count_of = [&](const char* name, std::uint32_t otherwise) {
     const Json* count = storage->find(name);
-    return count == nullptr || count->whole() == nullptr || *count->whole() < 0 ? otherwise : static_cast<std::uint32_t>(*count->whole());
+    return count == nullptr || count->whole() == nullptr || *count->whole() < 0
+               ? otherwise
+               : static_cast<std::uint32_t>(*count->whole());
   };
   CheckpointRetention said;
   said.experiment_best = count_of("save_experiment_best", said.experiment_best);

@@ -1,4 +1,5 @@
-// Which checkpoints of an experiment that has ended are kept. Pure. Source: Determined 0.38, checkpoint garbage collection.
+// Which checkpoints of an experiment that has ended are kept. Pure. Source: Determined 0.38,
+// checkpoint garbage collection.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,19 @@
 
 namespace muster {
 
-/// A whole checkpoint and the searcher's metric after so much training. Nothing: none was reported there.
+/// A whole checkpoint and the searcher's metric after so much training. Nothing: none was reported
+/// there.
 struct RatedCheckpoint {
   std::string uuid;
   TrialId trial;
   std::optional<double> metric;  ///< NaN is worse than any number
 };
 
-/// Those that go: neither among the best of the experiment, nor among the best of their trial, nor among the latest of it. One
-/// without a metric is among no best ones. Requires: those of a trial in the order in which they came to be whole.
-std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints, const CheckpointRetention& retention, bool smaller_is_better);
+/// Those that go: neither among the best of the experiment, nor among the best of their trial, nor
+/// among the latest of it. One without a metric is among no best ones. Requires: those of a trial
+/// in the order in which they came to be whole.
+std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints,
+                                  const CheckpointRetention& retention, bool smaller_is_better);
 
 /// What checkpoints are since `job`, which was to delete them, broke off: nobody knows how far it
 /// came, and nothing may go on from what may be gone. One that never began has touched none.
@@ -34,8 +38,8 @@ std::vector<CheckpointRef> broken_off(const CheckpointTable& known, const Collec
 /// What the experiment is then, with the cause: one that was to go as a whole has not.
 ExperimentChanged deletion_failed(const Collection& collection, const Job& job);
 
-/// What the configuration of an experiment says and its record does not: a version that kept no retention made it. Nothing: the record
-/// holds, or says the same.
+/// What the configuration of an experiment says and its record does not: a version that kept no
+/// retention made it. Nothing: the record holds, or says the same.
 std::optional<CheckpointRetention> unrecorded_retention(const Experiment& experiment);
 
 }  // namespace muster

@@ -7,8 +7,8 @@ namespace {
 
 bool is_waiting_singleton(const Job& job) {
   return job.is_pending() && !job.eligible_time.is_set() && job.dependencies != nullptr &&
-         std::ranges::find(job.dependencies->terms, DependencyKind::kSingleton, &DependencyTerm::kind) !=
-             job.dependencies->terms.end();
+         std::ranges::find(job.dependencies->terms, DependencyKind::kSingleton,
+                           &DependencyTerm::kind) != job.dependencies->terms.end();
 }
 
 }  // namespace
@@ -23,7 +23,9 @@ std::vector<JobId> SingletonIndex::front_of(const Unfinished& jobs, const Cluste
   return front;
 }
 
-SingletonIndex::Name SingletonIndex::name_of(const Job& job) { return {job.spec->user, std::string(job.spec->name())}; }
+SingletonIndex::Name SingletonIndex::name_of(const Job& job) {
+  return {job.spec->user, std::string(job.spec->name())};
+}
 
 void SingletonIndex::follow(const Job& job, Names::iterator name) {
   name->second.insert({singleton_order(job), job.id});
@@ -83,7 +85,8 @@ bool SingletonIndex::is_first(const Job& job, const ClusterState& state) const {
   if (name == unfinished_.end()) return true;
   const JobId own = singleton_order(job);
   return std::ranges::none_of(name->second, [&](const auto& other) {
-    return other.first != own && (other.first < own || state.jobs().find(other.second)->holds_resources());
+    return other.first != own &&
+           (other.first < own || state.jobs().find(other.second)->holds_resources());
   });
 }
 

@@ -6,13 +6,13 @@
 #include <string>
 #include <variant>
 
-#include "codec/experiment_form.h"
-#include "codec/json_reader.h"
-#include "codec/json_text.h"
-#include "codec/launch_size.h"
 #include "controller/experiments/search_role.h"
 #include "controller/experiments/testing.h"
 #include "controller/prepare_experiment.h"
+#include "text/json_reader.h"
+#include "text/json_text.h"
+#include "text/launch_size.h"
+#include "trials/experiment_form.h"
 
 namespace muster {
 namespace {
@@ -63,7 +63,7 @@ TEST(Configurations, OneWhoseStoredTextCannotBeReadEndsAloneAndSaysWhy) {
   ExperimentCreated damaged;
   for (const EventBatchRef& batch : lab.rig.published) {
     for (const Event& event : batch->events) {
-      if (const auto* created = std::get_if<ExperimentCreated>(&event.body)) damaged = *created;
+      if (const auto* created = get_if<ExperimentCreated>(&event.body)) damaged = *created;
     }
   }
   auto spec = std::make_shared<ExperimentSpec>(*damaged.spec);

@@ -1,27 +1,27 @@
-// Experiments on a core, with the search role beside it: what is created, stopped, tried again and held, and that a start in the
-// middle goes on with the same search.
+// Experiments on a core, with the search role beside it: what is created, stopped, tried again and
+// held, and that a start in the middle goes on with the same search.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <csignal>
 
-#include "codec/launch_size.h"
-#include "codec/experiment_form.h"
 #include "controller/backend/log_retention.h"
 #include "controller/experiments/testing.h"
 #include "records/batch_codec.h"
 #include "search/searcher.h"
 #include "state/views.h"
+#include "text/launch_size.h"
+#include "trials/experiment_form.h"
 
 namespace muster {
 namespace {
 
 using testing::cancel_of;
 using testing::control_of;
-using testing::kAlice;
-using testing::kBob;
 using testing::halving;
 using testing::hash_after_restart;
+using testing::kAlice;
+using testing::kBob;
 using testing::kRoot;
 using testing::Lab;
 using testing::random_search;
@@ -53,9 +53,11 @@ TEST(Experiments, ATrialIsToldAllThatItNeeds) {
   lab.create(random_search(1, 1));
   const auto& launch = lab.rig.last_sent<LaunchStep>();
   const auto has = [&](std::string_view beginning) {
-    return std::ranges::any_of(launch.variables, [&](const std::string& one) { return one.starts_with(beginning); });
+    return std::ranges::any_of(launch.variables,
+                               [&](const std::string& one) { return one.starts_with(beginning); });
   };
-  for (const char* variable : {"MUSTER_HPARAMS={\"lr\": ", "MUSTER_TRIAL_ID=1", "MUSTER_RUN_ID=1", "MUSTER_ENTRYPOINT=train"}) {
+  for (const char* variable : {"MUSTER_HPARAMS={\"lr\": ", "MUSTER_TRIAL_ID=1", "MUSTER_RUN_ID=1",
+                               "MUSTER_ENTRYPOINT=train"}) {
     EXPECT_TRUE(has(variable)) << variable;
   }
   EXPECT_EQ(launch.job->get(JobText::kGresPerTask), "gpu:1");
@@ -63,23 +65,29 @@ TEST(Experiments, ATrialIsToldAllThatItNeeds) {
 
 TEST(Experiments, MaxSlotsBoundsTheTrialsAtOnce) {
   Lab lab;
-  lab.create("{name: e, entrypoint: train, resources: {slots_per_trial: 2, max_slots: 5}, hyperparameters: {lr: {type: double, minval: 0, "
-             "maxval: 1}}, searcher: {name: random, metric: loss, max_trials: 9}}");
+  lab.create(
+      "{name: e, entrypoint: train, resources: {slots_per_trial: 2, max_slots: 5}, "
+      "hyperparameters: {lr: {type: double, minval: 0, "
+      "maxval: 1}}, searcher: {name: random, metric: loss, max_trials: 9}}");
   EXPECT_EQ(lab.trial_count(), 2U);
   EXPECT_EQ(lab.job(1).run->allocation->cpu_count(), 2U);
 }
 
 TEST(Experiments, ALargeOneIsBegunPausedAndKilledWhole) {
   Lab lab;
-  const ExperimentId id = lab.create("{name: e, entrypoint: train, hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}, "
-                                     "searcher: {name: random, metric: loss, max_trials: 20000, max_concurrent_trials: 20000}}");
+  const ExperimentId id = lab.create(
+      "{name: e, entrypoint: train, hyperparameters: {lr: {type: double, minval: 0, maxval: 1}}, "
+      "searcher: {name: random, metric: loss, max_trials: 20000, max_concurrent_trials: 20000}}");
   EXPECT_EQ(lab.trial_count(), search::kConcurrentMax);
-  const auto did = [&](ExperimentVerb verb) { return !lab.rig.done(ControlExperiments{verb, {id}}, kAlice).error; };
+  const auto did = [&](ExperimentVerb verb) {
+    return !lab.rig.done(ControlExperiments{verb, {id}}, kAlice).error;
+  };
   EXPECT_TRUE(did(ExperimentVerb::kPause));
   EXPECT_TRUE(did(ExperimentVerb::kActivate));
   EXPECT_TRUE(did(ExperimentVerb::kKill));
   lab.settle();
-  EXPECT_EQ(lab.experiment(id).open_trials, 4U) << "those on the nodes, until their processes are gone";
+  EXPECT_EQ(lab.experiment(id).open_trials, 4U)
+      << "those on the nodes, until their processes are gone";
 }
 
 TEST(Experiments, TheLimitOfTrialsAtOnceIsLive) {
@@ -104,9 +112,12 @@ TEST(Experiments, CodeThatIsTooLargeIsRefusedAtEveryDoor) {
   create.job = testing::spec_of("base");
   create.context = std::make_shared<const std::string>(kCodeBytesMax + 1, 'x');
   LastBlob last;
-  const auto prepared = prepare_experiment(std::move(create), kAlice, CallerNames{"alice", "users"}, last);
+  const auto prepared =
+      prepare_experiment(std::move(create), kAlice, CallerNames{"alice", "users"}, last);
   ASSERT_FALSE(prepared.has_value());
-  EXPECT_EQ(prepared.error().text(), "the code comes to more than 56 MiB: name data and results in .detignore, or keep them outside of the folder");
+  EXPECT_EQ(prepared.error().text(),
+            "the code comes to more than 56 MiB: name data and results in .detignore, or keep them "
+            "outside of the folder");
 }
 
 // ---- what no report carries ----
@@ -123,11 +134,15 @@ Reply validate(Lab& lab, std::uint32_t trial, std::vector<NamedNumber> metrics) 
 
 TEST(Experiments, AMetricThatTheFirstValidationLacksEndsTheExperiment) {
   Lab lab;
-  lab.create("{name: e, entrypoint: train, searcher: {name: random, metric: validation_los, max_trials: 3}}");
+  lab.create(
+      "{name: e, entrypoint: train, searcher: {name: random, metric: validation_los, max_trials: "
+      "3}}");
   EXPECT_FALSE(validate(lab, 1, {{"validation_loss", 0.5}, {"epochs", 1}}).error);
   EXPECT_EQ(lab.experiment().state, ExperimentState::kStoppingError);
-  EXPECT_EQ(lab.experiment().detail, "the first validation, of trial 1, lacks validation_los, the experiment's searcher.metric; reported were "
-                                     "epochs, validation_loss; write searcher.metric: validation_loss");
+  EXPECT_EQ(lab.experiment().detail,
+            "the first validation, of trial 1, lacks validation_los, the experiment's "
+            "searcher.metric; reported were "
+            "epochs, validation_loss; write searcher.metric: validation_loss");
   for (std::uint32_t id = 1; id <= lab.trial_count(); ++id) {
     if (lab.runs(id)) lab.exit(id);
   }
@@ -140,8 +155,12 @@ TEST(Experiments, ATimeMetricThatTheFirstValidationLacksEndsTheExperiment) {
   lab.create(halving(true));
   EXPECT_FALSE(validate(lab, 1, {{"loss", 0.5}, {"epoch", 1}}).error);
   EXPECT_EQ(lab.experiment().state, ExperimentState::kStoppingError);
-  EXPECT_NE(lab.experiment().detail.find("lacks epochs, the experiment's searcher.time_metric; reported were epoch, loss; write "
-                                         "searcher.time_metric: epoch"), std::string::npos) << lab.experiment().detail;
+  EXPECT_NE(
+      lab.experiment().detail.find(
+          "lacks epochs, the experiment's searcher.time_metric; reported were epoch, loss; write "
+          "searcher.time_metric: epoch"),
+      std::string::npos)
+      << lab.experiment().detail;
 }
 
 TEST(Experiments, AMetricThatNobodyReportedIsSaidAtTheEnd) {
@@ -151,8 +170,10 @@ TEST(Experiments, AMetricThatNobodyReportedIsSaidAtTheEnd) {
   EXPECT_EQ(lab.experiment().detail, "");
   lab.exit(2);
   EXPECT_EQ(lab.experiment().state, ExperimentState::kCompleted);
-  EXPECT_EQ(lab.experiment().detail, "no trial ever reported loss, its searcher.metric; what a script prints counts where a line has the step "
-                                     "and loss under these very names, as in step=100 loss=0.5");
+  EXPECT_EQ(lab.experiment().detail,
+            "no trial ever reported loss, its searcher.metric; what a script prints counts where a "
+            "line has the step "
+            "and loss under these very names, as in step=100 loss=0.5");
   EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
   Lab heard;
   heard.create(random_search(2, 2));
@@ -168,7 +189,8 @@ TEST(Experiments, AValidationOfSomethingElseIsAllowedOnceTheMetricIsKnown) {
   lab.create(halving(true));
   lab.report(1, 0.5, 1);
   EXPECT_FALSE(validate(lab, 1, {{"accuracy", 0.5}}).error);
-  EXPECT_NE(validate(lab, 1, {{"loss", 0.5}}).error->text().find("lacks epochs, the time metric"), std::string::npos);
+  EXPECT_NE(validate(lab, 1, {{"loss", 0.5}}).error->text().find("lacks epochs, the time metric"),
+            std::string::npos);
   EXPECT_EQ(lab.experiment().state, ExperimentState::kActive);
 }
 
@@ -289,7 +311,9 @@ TEST(Experiments, ATrialWaitsAtItsRungUntilItIsPromoted) {
   lab.exit(1);
   EXPECT_TRUE(lab.job(1).is_pending());
   EXPECT_NE(lab.job(1).flags & job_flag::kTrialHeld, 0);
-  EXPECT_TRUE(lab.rig.done(control_of(JobVerb::kRelease, selector_of(lab.trial(1).job))).outcomes.at(0).error.has_value());
+  EXPECT_TRUE(lab.rig.done(control_of(JobVerb::kRelease, selector_of(lab.trial(1).job)))
+                  .outcomes.at(0)
+                  .error.has_value());
   lab.report(2, 0.1, 4);
   lab.exit(2);
   EXPECT_EQ(lab.trial(2).target, 8U);  // the best of two goes on
@@ -364,7 +388,9 @@ TEST(Experiments, KillEndsAtOnce) {
 
 TEST(Experiments, WhoDoesNotStopInTimeIsEnded) {
   Lab lab;
-  lab.create("{name: e, entrypoint: train, preemption_timeout: 20, searcher: {name: single, metric: loss}}");
+  lab.create(
+      "{name: e, entrypoint: train, preemption_timeout: 20, searcher: {name: single, metric: "
+      "loss}}");
   lab.control(ExperimentVerb::kPause);
   lab.rig.pass(Duration::seconds(19));
   EXPECT_EQ(lab.rig.count_sent<TerminateJob>(0) + lab.rig.count_sent<TerminateJob>(1), 0U);
@@ -409,20 +435,35 @@ TEST(Experiments, ATimeLimitInterruptsATrialAndDoesNotEndIt) {
 TEST(Experiments, OthersMayLookAndNotTouch) {
   Lab lab;
   lab.create(random_search(1, 1));
-  const Reply reply = lab.rig.done(ControlExperiments{ExperimentVerb::kKill, {ExperimentId(1)}}, kBob);
+  const Reply reply =
+      lab.rig.done(ControlExperiments{ExperimentVerb::kKill, {ExperimentId(1)}}, kBob);
   EXPECT_EQ(reply.experiments.at(0).error->code, ErrorCode::kPermissionDenied);
-  EXPECT_EQ(lab.rig.done(ControlExperiments{ExperimentVerb::kKill, {ExperimentId(9)}}).experiments.at(0).error->code, ErrorCode::kNotFound);
+  EXPECT_EQ(lab.rig.done(ControlExperiments{ExperimentVerb::kKill, {ExperimentId(9)}})
+                .experiments.at(0)
+                .error->code,
+            ErrorCode::kNotFound);
 }
 
 // ---- what cannot be ----
 
 TEST(Experiments, WhatCannotRunIsRefusedWhenItIsCreated) {
   Lab lab;
-  EXPECT_NE(lab.ask("{name: e, entrypoint: x, resources: {resource_pool: gone}, searcher: {name: single, metric: loss}}").error->text().find("gone"),
+  EXPECT_NE(lab.ask("{name: e, entrypoint: x, resources: {resource_pool: gone}, searcher: {name: "
+                    "single, metric: loss}}")
+                .error->text()
+                .find("gone"),
             std::string::npos);
-  EXPECT_TRUE(lab.ask("{name: e, entrypoint: x, resources: {slots_per_trial: 99}, searcher: {name: single, metric: loss}}").error.has_value());
-  EXPECT_NE(lab.ask("{name: e, entrypoint: 'x {{hp.lr}}', searcher: {name: single, metric: loss}}").error->text().find("{{hp.lr}}"), std::string::npos);
-  EXPECT_NE(lab.ask("{name: e, entrypoint: x, resources: {priority: 300}, searcher: {name: single, metric: loss}}").error->text().find("resources.priority"),
+  EXPECT_TRUE(lab.ask("{name: e, entrypoint: x, resources: {slots_per_trial: 99}, searcher: {name: "
+                      "single, metric: loss}}")
+                  .error.has_value());
+  EXPECT_NE(lab.ask("{name: e, entrypoint: 'x {{hp.lr}}', searcher: {name: single, metric: loss}}")
+                .error->text()
+                .find("{{hp.lr}}"),
+            std::string::npos);
+  EXPECT_NE(lab.ask("{name: e, entrypoint: x, resources: {priority: 300}, searcher: {name: single, "
+                    "metric: loss}}")
+                .error->text()
+                .find("resources.priority"),
             std::string::npos);
   EXPECT_EQ(lab.rig.core.state().experiments().experiments().size(), 0U);
 }
@@ -434,10 +475,11 @@ std::vector<std::string> decisions_of(const std::vector<EventBatchRef>& journal)
   std::vector<std::string> decisions;
   for (const EventBatchRef& batch : journal) {
     for (const Event& event : batch->events) {
-      if (const auto* decided = std::get_if<SearchDecided>(&event.body)) {
+      if (const auto* decided = get_if<SearchDecided>(&event.body)) {
         std::string text = *decided->state;
         for (const TrialPlan& plan : decided->created) text += plan.hparams;
-        for (const StopTrial& stop : decided->stops) text += "stop " + std::to_string(stop.trial.value());
+        for (const StopTrial& stop : decided->stops)
+          text += "stop " + std::to_string(stop.trial.value());
         decisions.push_back(std::move(text));
       }
     }
@@ -445,7 +487,8 @@ std::vector<std::string> decisions_of(const std::vector<EventBatchRef>& journal)
   return decisions;
 }
 
-/// Trials in turn report and end, as they would with one at a time. `crash_at`: a new controller takes over after so many reports.
+/// Trials in turn report and end, as they would with one at a time. `crash_at`: a new controller
+/// takes over after so many reports.
 std::vector<std::string> searched(const std::string& yaml, int crash_at) {
   auto lab = std::make_unique<Lab>();
   lab->create(yaml);
@@ -465,14 +508,22 @@ std::vector<std::string> searched(const std::string& yaml, int crash_at) {
 
 TEST(Experiments, AStartInTheMiddleGoesOnWithTheSameSearch) {
   for (const std::string& method :
-       {std::string("name: random, max_trials: 5"), std::string("name: async_halving, num_rungs: 3, max_trials: 8, divisor: 2, time_metric: epochs, max_time: 8"),
-        std::string("name: adaptive_asha, max_trials: 8, divisor: 2, time_metric: epochs, max_time: 8, stop_once: false"),
+       {std::string("name: random, max_trials: 5"),
+        std::string("name: async_halving, num_rungs: 3, max_trials: 8, divisor: 2, time_metric: "
+                    "epochs, max_time: 8"),
+        std::string("name: adaptive_asha, max_trials: 8, divisor: 2, time_metric: epochs, "
+                    "max_time: 8, stop_once: false"),
         std::string("name: tpe, max_trials: 6, startup_trials: 2")}) {
-    const std::string yaml = "{name: e, entrypoint: train, reproducibility: {experiment_seed: 7}, hyperparameters: {lr: {type: double, minval: 0, "
-                             "maxval: 1}}, searcher: {metric: loss, max_concurrent_trials: 1, " + method + "}}";
+    const std::string yaml =
+        "{name: e, entrypoint: train, reproducibility: {experiment_seed: 7}, hyperparameters: {lr: "
+        "{type: double, minval: 0, "
+        "maxval: 1}}, searcher: {metric: loss, max_concurrent_trials: 1, " +
+        method + "}}";
     const auto undisturbed = searched(yaml, -1);
     ASSERT_GT(undisturbed.size(), 2U) << method;
-    for (int crash_at = 1; crash_at <= 12; ++crash_at) EXPECT_EQ(searched(yaml, crash_at), undisturbed) << method << ", crash after report " << crash_at;
+    for (int crash_at = 1; crash_at <= 12; ++crash_at)
+      EXPECT_EQ(searched(yaml, crash_at), undisturbed)
+          << method << ", crash after report " << crash_at;
   }
 }
 
@@ -501,7 +552,8 @@ TEST(Experiments, AStopThatANodeDidNotHearIsToldAgain) {
 
 // ---- sessions, checkpoints, the catalog ----
 
-Checkpoint checkpoint_of(const char* uuid, std::uint32_t run, std::uint64_t steps, CheckpointState state = CheckpointState::kCompleted) {
+Checkpoint checkpoint_of(const char* uuid, std::uint32_t run, std::uint64_t steps,
+                         CheckpointState state = CheckpointState::kCompleted) {
   return {uuid, TrialId(1), run, steps, state, TimePoint::from_seconds(5), 3, "{}", R"({"w": 3})"};
 }
 
@@ -512,7 +564,8 @@ TEST(Experiments, ARunWithASessionGetsNoSignalAndSaysItselfThatItStops) {
   const std::size_t batches = lab.rig.journal.size();
   EXPECT_FALSE(lab.rig.done(NoteRun{TrialId(1), 1, RunNote::kSession}).error);
   EXPECT_EQ(lab.rig.journal.size(), batches) << "a repeat is no event";
-  EXPECT_TRUE(lab.rig.done(NoteRun{TrialId(1), 2, RunNote::kSession}).error) << "of a run that is not there";
+  EXPECT_TRUE(lab.rig.done(NoteRun{TrialId(1), 2, RunNote::kSession}).error)
+      << "of a run that is not there";
   lab.control(ExperimentVerb::kPause);
   EXPECT_EQ(lab.rig.last_sent<StopStep>().signal, 0);
   EXPECT_FALSE(lab.rig.done(NoteRun{TrialId(1), 1, RunNote::kStopAcknowledged}).error);
@@ -558,7 +611,9 @@ TEST(Experiments, ARunIsToldTheLastWholeCheckpoint) {
   };
   EXPECT_TRUE(has("DET_TRIAL_RUN_ID=1"));
   EXPECT_FALSE(has("DET_LATEST_CHECKPOINT=a"));
-  const auto note = [&](const Checkpoint& checkpoint) { return lab.rig.done(NoteCheckpoint{checkpoint, false}).error; };
+  const auto note = [&](const Checkpoint& checkpoint) {
+    return lab.rig.done(NoteCheckpoint{checkpoint, false}).error;
+  };
   EXPECT_FALSE(note(checkpoint_of("a", 1, 0, CheckpointState::kActive)));
   EXPECT_FALSE(note(checkpoint_of("b", 1, 4)));
   EXPECT_FALSE(note(checkpoint_of("a", 1, 8)));
@@ -567,7 +622,8 @@ TEST(Experiments, ARunIsToldTheLastWholeCheckpoint) {
   EXPECT_TRUE(has("DET_TRIAL_RUN_ID=2"));
   EXPECT_TRUE(has("DET_LATEST_CHECKPOINT=a"));
   EXPECT_TRUE(has("DET_STEPS_COMPLETED=8"));
-  EXPECT_EQ(lab.rig.last_sent<LaunchStep>().private_folders, std::vector<std::string>{"/run/determined"});
+  EXPECT_EQ(lab.rig.last_sent<LaunchStep>().private_folders,
+            std::vector<std::string>{"/run/determined"});
 }
 
 TEST(Experiments, ACheckpointIsKnownOnceAndStaysAsItWasReported) {
@@ -585,7 +641,8 @@ TEST(Experiments, ACheckpointIsKnownOnceAndStaysAsItWasReported) {
   EXPECT_EQ(note(other)->code, ErrorCode::kFailedPrecondition);
   EXPECT_EQ(note(other, true, kBob)->code, ErrorCode::kPermissionDenied);
   EXPECT_FALSE(note(other, true));
-  EXPECT_EQ(note(checkpoint_of("b", 7, 4))->code, ErrorCode::kFailedPrecondition) << "of a run that is not there";
+  EXPECT_EQ(note(checkpoint_of("b", 7, 4))->code, ErrorCode::kFailedPrecondition)
+      << "of a run that is not there";
 }
 
 TEST(Experiments, WhatIsKeptOfATrialIsItsOwnersToChange) {
@@ -595,11 +652,13 @@ TEST(Experiments, WhatIsKeptOfATrialIsItsOwnersToChange) {
   metadata.kind = DocumentKind::kRunMetadata;
   metadata.id = 1;
   metadata.body = "{}";
-  EXPECT_EQ(lab.rig.done(StoreDocument{metadata}, kBob).error->code, ErrorCode::kPermissionDenied) << "also the first time";
+  EXPECT_EQ(lab.rig.done(StoreDocument{metadata}, kBob).error->code, ErrorCode::kPermissionDenied)
+      << "also the first time";
   EXPECT_FALSE(lab.rig.done(StoreDocument{metadata}, kRoot).error) << "an operator may";
   EXPECT_FALSE(lab.rig.done(StoreDocument{metadata}).error) << "and takes nothing from the owner";
   metadata.id = 7;
-  EXPECT_EQ(lab.rig.done(StoreDocument{metadata}).error->code, ErrorCode::kNotFound) << "of no trial";
+  EXPECT_EQ(lab.rig.done(StoreDocument{metadata}).error->code, ErrorCode::kNotFound)
+      << "of no trial";
 }
 
 TEST(Experiments, AChangeOfACheckpointDoesNotUndoItsEnd) {
@@ -634,12 +693,16 @@ TEST(Experiments, ACheckpointThatAModelNamesIsKept) {
   for (const std::uint32_t number : {1U, 2U}) {
     const Reply added = lab.rig.done(StoreDocument{version});
     ASSERT_FALSE(added.error) << added.error->text();
-    EXPECT_EQ(lab.rig.core.state().catalog().find(DocumentKind::kModelVersion, added.document)->number, number);
+    EXPECT_EQ(
+        lab.rig.core.state().catalog().find(DocumentKind::kModelVersion, added.document)->number,
+        number);
   }
   Checkpoint deleted = checkpoint_of("a", 1, 4);
   deleted.state = CheckpointState::kDeleted;
-  EXPECT_EQ(lab.rig.done(NoteCheckpoint{deleted, true}).error->code, ErrorCode::kFailedPrecondition);
-  EXPECT_EQ(lab.rig.done(DeleteDocument{DocumentKind::kModel, 1}, kBob).error->code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(lab.rig.done(NoteCheckpoint{deleted, true}).error->code,
+            ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(lab.rig.done(DeleteDocument{DocumentKind::kModel, 1}, kBob).error->code,
+            ErrorCode::kPermissionDenied);
   EXPECT_FALSE(lab.rig.done(DeleteDocument{DocumentKind::kModel, 1}).error);
   EXPECT_TRUE(lab.rig.core.state().catalog().documents().empty()) << "with its versions";
   EXPECT_FALSE(lab.rig.done(NoteCheckpoint{deleted, true}).error);
@@ -652,7 +715,9 @@ TEST(Experiments, AChangeOfADocumentDoesNotUndoAnother) {
   model.name = "m";
   model.body = "{}";
   model.id = lab.rig.done(StoreDocument{model}).document;
-  const auto stored = [&] { return *lab.rig.core.state().catalog().find(DocumentKind::kModel, model.id); };
+  const auto stored = [&] {
+    return *lab.rig.core.state().catalog().find(DocumentKind::kModel, model.id);
+  };
   const Document read = stored();
   Document first = read;
   first.body = R"({"notes": "a"})";
@@ -665,213 +730,6 @@ TEST(Experiments, AChangeOfADocumentDoesNotUndoAnother) {
   second.change_time = stored().change_time;
   EXPECT_FALSE(lab.rig.done(StoreDocument{second}).error);
   EXPECT_EQ(stored().body, second.body);
-}
-
-// ---- log policies ----
-
-NoteLogMatch match_of(std::uint32_t run, LogAction action, std::uint32_t node = 0, const std::string& policy = "p") {
-  return NoteLogMatch{TrialId(1), NodeIndex(node), {run, policy, action, "", "it broke"}};
-}
-std::uint32_t node_of(const Lab& lab) { return lab.job(1).run->allocation->nodes.front().node.value(); }
-
-TEST(LogPolicies, AMatchIsJournalledOnceForEachRunAndPolicy) {
-  Lab lab;
-  lab.create(random_search(1, 1));
-  EXPECT_FALSE(lab.rig.done(match_of(1, LogAction::kLabel), kRoot).error);
-  const std::size_t batches = lab.rig.journal.size();
-  EXPECT_FALSE(lab.rig.done(match_of(1, LogAction::kLabel), kRoot).error);
-  EXPECT_EQ(lab.rig.journal.size(), batches);
-  lab.rig.done(match_of(1, LogAction::kLabel, 1, "q"), kRoot);
-  ASSERT_EQ(lab.trial(1).log_matches.size(), 2U);
-  EXPECT_EQ(lab.trial(1).log_matches[0], (LogMatch{1, "p", LogAction::kLabel, "n0", "it broke"}));
-  EXPECT_EQ(lab.rig.done(match_of(2, LogAction::kLabel), kRoot).error->code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(lab.rig.done(match_of(1, LogAction::kLabel, 9, "r"), kRoot).error->code, ErrorCode::kInvalidArgument);
-  lab.exit(1, ExitStatus::exited(1));
-  EXPECT_TRUE(lab.runs(1)) << "a label changes nothing";
-}
-
-TEST(LogPolicies, AFailureAfterAMatchIsTheTrialsEnd) {
-  Lab lab;
-  lab.create(random_search(1, 1));
-  lab.rig.done(match_of(1, LogAction::kCancelRetries), kRoot);
-  EXPECT_TRUE(lab.runs(1)) << "the run may yet do well";
-  lab.exit(1, ExitStatus::exited(1));
-  EXPECT_EQ(lab.trial(1).state, TrialState::kError);
-  EXPECT_EQ(lab.trial(1).restarts, 0U);
-  EXPECT_NE(lab.trial(1).detail.find("log policy \"p\" forbids another try: run 1 wrote \"it broke\""), std::string::npos) << lab.trial(1).detail;
-}
-
-TEST(LogPolicies, ARunThatDoesWellAfterAMatchIsComplete) {
-  Lab lab;
-  lab.create(random_search(1, 1));
-  lab.rig.done(match_of(1, LogAction::kCancelRetries), kRoot);
-  lab.exit(1);
-  EXPECT_EQ(lab.trial(1).state, TrialState::kCompleted);
-}
-
-TEST(LogPolicies, AMatchForbidsNothingWhereTheNodeWasAtFaultOrOfAnotherRun) {
-  Lab lab;
-  lab.create(random_search(1, 1));
-  lab.rig.done(match_of(1, LogAction::kCancelRetries), kRoot);
-  StepDone done;
-  done.id = lab.rig.batch_step(lab.trial(1).job);
-  done.is_node_fault = true;
-  lab.rig.hear(node_of(lab), done);
-  lab.settle();
-  ASSERT_TRUE(lab.runs(1));
-  lab.exit(1, ExitStatus::exited(1));  // of run 2
-  EXPECT_EQ(lab.trial(1).state, TrialState::kActive);
-  EXPECT_TRUE(lab.runs(1));
-}
-
-TEST(LogPolicies, AMatchOfARunThatHasFailedEndsTheNextOne) {
-  for (const bool is_held : {false, true}) {
-    Lab lab;
-    lab.create(random_search(1, 1));
-    if (is_held) lab.control(ExperimentVerb::kPause);
-    lab.exit(1, ExitStatus::exited(1));
-    EXPECT_EQ(lab.job(1).attempt, 1U);
-    lab.rig.done(match_of(1, LogAction::kCancelRetries), kRoot);
-    lab.settle();
-    if (is_held) {  // it had been asked to stop: that is no failure
-      EXPECT_EQ(lab.trial(1).state, TrialState::kActive);
-      continue;
-    }
-    const StepId step = lab.rig.batch_step(lab.trial(1).job);
-    EXPECT_EQ(lab.rig.last_sent<TerminateJob>().job, lab.trial(1).job);
-    lab.rig.step_done(node_of(lab), step, ExitStatus::signalled(SIGTERM));
-    lab.settle();
-    EXPECT_EQ(lab.trial(1).state, TrialState::kError);
-    EXPECT_NE(lab.trial(1).detail.find("run 1 wrote"), std::string::npos) << lab.trial(1).detail;
-    EXPECT_TRUE(is_final(lab.experiment().state));
-  }
-}
-
-TEST(LogPolicies, AMatchWhileARunIsBeingCleanedUpEndsTheTrial) {
-  Lab lab;
-  lab.create(random_search(1, 1));
-  const JobId job = lab.trial(1).job;
-  const std::uint32_t node = node_of(lab);
-  const StepId step = *lab.rig.done(PreparedStep{job, std::make_shared<StepSpec>(), {}}).step;
-  lab.exit(1, ExitStatus::exited(1));  // the script has failed, and what it started is still there
-  ASSERT_TRUE(lab.job(1).is_completing());
-  ASSERT_EQ(lab.trial(1).restarts, 1U);
-  lab.rig.done(match_of(1, LogAction::kCancelRetries), kRoot);
-  EXPECT_EQ(lab.trial(1).state, TrialState::kActive);
-  lab.rig.step_done(node, step, ExitStatus::signalled(SIGTERM));
-  lab.settle();
-  EXPECT_EQ(lab.trial(1).state, TrialState::kError);
-  EXPECT_EQ(lab.job(1).attempt, 0U);
-}
-
-TEST(LogPolicies, AnExcludedNodeIsLeftAloneFromTheNextStartOn) {
-  Lab lab;
-  lab.create(random_search(1, 1));
-  const std::uint32_t first = node_of(lab);
-  lab.rig.done(match_of(1, LogAction::kExcludeNode, first), kRoot);
-  lab.settle();
-  ASSERT_TRUE(lab.runs(1)) << "a run that goes on is left alone";
-  EXPECT_EQ(lab.job(1).attempt, 0U);
-  lab.exit(1, ExitStatus::exited(1));
-  ASSERT_TRUE(lab.runs(1));
-  EXPECT_EQ(lab.job(1).attempt, 1U);
-  EXPECT_NE(node_of(lab), first);
-  EXPECT_EQ(lab.job(1).spec->get(JobText::kExcludeList), "n" + std::to_string(first));
-}
-
-TEST(LogPolicies, ATrialWithoutANodeLeftEnds) {
-  Lab lab;
-  lab.create(random_search(1, 1));
-  lab.rig.done(match_of(1, LogAction::kExcludeNode, 0), kRoot);
-  lab.rig.done(match_of(1, LogAction::kExcludeNode, 1, "q"), kRoot);
-  EXPECT_TRUE(lab.runs(1));
-  lab.exit(1, ExitStatus::exited(1));
-  EXPECT_EQ(lab.trial(1).state, TrialState::kError);
-  EXPECT_NE(lab.trial(1).detail.find("no nodes are left that it could run on: by its log policies (\"p\", \"q\") it does without n[0-1]"), std::string::npos)
-      << lab.trial(1).detail;
-}
-
-TEST(LogPolicies, AQueuedTrialWithoutANodeLeftEndsAtOnce) {
-  Lab lab;
-  lab.create("{name: e, entrypoint: train, resources: {slots_per_trial: 4}, searcher: {name: single, metric: loss}}");  // both nodes
-  lab.exit(1, ExitStatus::exited(1));
-  lab.control(ExperimentVerb::kPause);
-  lab.exit(1, ExitStatus::exited(1));
-  ASSERT_TRUE(lab.job(1).is_pending());
-  lab.rig.done(match_of(1, LogAction::kExcludeNode, 1), kRoot);
-  lab.settle();
-  EXPECT_EQ(lab.trial(1).state, TrialState::kError);
-  EXPECT_NE(lab.trial(1).detail.find("does without n1"), std::string::npos) << lab.trial(1).detail;
-}
-
-TEST(LogPolicies, AMatchOfATrialThatHasEndedIsALabel) {
-  Lab lab;
-  lab.create(random_search(1, 1));
-  lab.exit(1);
-  ASSERT_TRUE(lab.trial(1).is_over());
-  EXPECT_FALSE(lab.rig.done(match_of(1, LogAction::kCancelRetries), kRoot).error);
-  EXPECT_FALSE(lab.rig.done(match_of(1, LogAction::kExcludeNode, 0, "q"), kRoot).error);
-  EXPECT_EQ(lab.trial(1).state, TrialState::kCompleted);
-  EXPECT_EQ(lab.trial(1).log_matches.size(), 2U);
-}
-
-// ---- how long logs are kept ----
-
-TEST(LogRetention, LogsGoWhenTheirDaysAfterTheExperimentsEndArePast) {
-  Lab lab;
-  lab.create("{name: e, entrypoint: train, retention_policy: {log_retention_days: 7}, searcher: {name: single, metric: loss}}");
-  const auto& state = lab.rig.core.state();
-  const auto expired = [&](std::int64_t hours) { return expired_logs(state, lab.experiment().end_time + Duration::hours(hours)); };
-  const auto left = [&](std::int64_t hours) { return remaining_log_days(state, lab.trial(1), lab.experiment().end_time + Duration::hours(hours)); };
-  EXPECT_TRUE(expired_logs(state, lab.rig.now + Duration::hours(24 * 365)).empty()) << "it has not ended";
-  EXPECT_EQ(remaining_log_days(state, lab.trial(1), lab.rig.now), 7);
-  lab.exit(1);
-  ASSERT_TRUE(is_final(lab.experiment().state));
-  EXPECT_TRUE(expired(7 * 24 - 1).empty());
-  EXPECT_EQ(left(0), 7);
-  EXPECT_EQ(left(25), 6);
-  EXPECT_EQ(expired(7 * 24), (std::vector<LogOwner>{{LogOwnerKind::kTrial, 1}}));
-  EXPECT_EQ(left(7 * 24), 0);
-  EXPECT_FALSE(lab.rig.done(SetLogRetention{ExperimentId(), TrialId(1), 30}).error);
-  EXPECT_TRUE(expired(8 * 24).empty());
-  EXPECT_EQ(left(24), 29);
-  EXPECT_FALSE(lab.rig.done(SetLogRetention{ExperimentId(1), TrialId(), -1}).error);  // the trial's own word goes with it
-  EXPECT_TRUE(expired(1'000'000).empty());
-  EXPECT_EQ(left(24), -1);
-  lab.rig.done(SetLogRetention{ExperimentId(1), TrialId(), 0});
-  EXPECT_EQ(expired(0).size(), 1U);
-}
-
-TEST(LogRetention, OfWhomAndForHowLong) {
-  Lab lab;
-  lab.create(random_search(1, 1));
-  EXPECT_EQ(log_retention_of(lab.trial(1), lab.rig.core.state()), -1) << "the cluster's";
-  const auto code = [&](SetLogRetention set, Identity who = kAlice) { return lab.rig.done(set, who).error->code; };
-  EXPECT_EQ(code({ExperimentId(1), TrialId(), 32768}), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(code({ExperimentId(1), TrialId(), -2}), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(code({ExperimentId(2), TrialId(), 1}), ErrorCode::kNotFound);
-  EXPECT_EQ(code({ExperimentId(), TrialId(2), 1}), ErrorCode::kNotFound);
-  EXPECT_EQ(code({ExperimentId(), TrialId(1), 1}, kBob), ErrorCode::kPermissionDenied);
-}
-
-TEST(LogRetention, TheClusterSaysSoWhereNobodyElseDoes) {
-  auto config = testing::config_of(1);
-  config->settings.log_retention_days = 3;
-  testing::Log log;
-  ExperimentCreated created;
-  created.experiment = log.state().next_experiment();
-  auto spec = std::make_shared<ExperimentSpec>();
-  spec->job = testing::spec_of("e");
-  created.spec = spec;
-  SearchDecided decided;
-  decided.experiment = created.experiment;
-  decided.first_trial = log.state().next_trial();
-  decided.created = {{TrialIndex(0), 0, 0, "{}", {}, {}}};
-  log.add({ConfigApplied{config}, created, decided});
-  const TrialId id = decided.first_trial;
-  EXPECT_EQ(log_retention_of(*log.state().experiments().find(id), log.state()), 3);
-  log.add({LogRetentionSet{created.experiment, TrialId(), 30}});
-  EXPECT_EQ(log_retention_of(*log.state().experiments().find(id), log.state()), 30);
 }
 
 TEST(Experiments, ATrialWhoseJobHasLeftMemoryHasNoRunToSpeakFor) {

@@ -10,10 +10,10 @@ namespace muster {
 namespace {
 
 using testing::control_of;
+using testing::hash_after_restart;
 using testing::kAlice;
 using testing::kBob;
 using testing::kRoot;
-using testing::hash_after_restart;
 using testing::Lab;
 using testing::random_search;
 

@@ -7,14 +7,15 @@
 namespace muster {
 namespace {
 
+using testing::hash_after_restart;
 using testing::kAlice;
 using testing::kBob;
 using testing::kRoot;
-using testing::hash_after_restart;
 using testing::Lab;
 
 constexpr const char* kCustom =
-    "{name: e, entrypoint: train, searcher: {name: custom, metric: loss, time_metric: epochs, max_concurrent_trials: 4}}";
+    "{name: e, entrypoint: train, searcher: {name: custom, metric: loss, time_metric: epochs, "
+    "max_concurrent_trials: 4}}";
 
 Reply operate(Lab& lab, OperationsInput input, Identity who = kAlice) {
   const Reply reply = lab.rig.done(OperateSearch{ExperimentId(1), std::move(input)}, who);
@@ -30,7 +31,10 @@ TEST(CustomSearch, ItsClientsOperationsBecomeTrials) {
   lab.create(kCustom);
   EXPECT_EQ(lab.trial_count(), 0U);
   EXPECT_EQ(lab.experiment().state, ExperimentState::kActive) << "it waits for its client";
-  EXPECT_EQ(error_of(operate(lab, {1, {{SearchVerb::kCreate, "a", R"({"lr": 0.5})"}, {SearchVerb::kValidateAfter, "a", "", "", 3}}})), "");
+  EXPECT_EQ(error_of(operate(lab, {1,
+                                   {{SearchVerb::kCreate, "a", R"({"lr": 0.5})"},
+                                    {SearchVerb::kValidateAfter, "a", "", "", 3}}})),
+            "");
   ASSERT_EQ(lab.trial_count(), 1U);
   EXPECT_TRUE(lab.runs(1));
   EXPECT_EQ(lab.trial(1).hparams, R"({"lr": 0.5})");
@@ -43,14 +47,17 @@ TEST(CustomSearch, ItsClientsOperationsBecomeTrials) {
   EXPECT_EQ(lab.trial(1).state, TrialState::kCompleted);
   operate(lab, {4, {{SearchVerb::kShutDown, ""}}});
   EXPECT_EQ(lab.experiment().state, ExperimentState::kCompleted);
-  EXPECT_EQ(error_of(operate(lab, {4, {{SearchVerb::kShutDown, ""}}})), "") << "what has ended does nothing more";
+  EXPECT_EQ(error_of(operate(lab, {4, {{SearchVerb::kShutDown, ""}}})), "")
+      << "what has ended does nothing more";
   EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
 }
 
 TEST(CustomSearch, OperationsSurviveARestartBeforeTheyAreDecidedUpon) {
   Lab lab;
   lab.create(kCustom);
-  lab.rig.done(OperateSearch{ExperimentId(1), {1, {{SearchVerb::kCreate, "a", "{}"}, {SearchVerb::kValidateAfter, "a", "", "", 3}}}});
+  lab.rig.done(OperateSearch{
+      ExperimentId(1),
+      {1, {{SearchVerb::kCreate, "a", "{}"}, {SearchVerb::kValidateAfter, "a", "", "", 3}}}});
   Lab again(lab.rig.stored());
   EXPECT_EQ(again.trial_count(), 1U);
 }
@@ -61,14 +68,16 @@ TEST(CustomSearch, OnlyItsOwnerOperatesIt) {
   EXPECT_EQ(operate(lab, {1, {}}, kBob).error->code, ErrorCode::kPermissionDenied);
   Lab other;
   other.create(testing::random_search(1, 1));
-  EXPECT_NE(error_of(operate(other, {1, {}})).find("experiment 1 decides by random"), std::string::npos);
+  EXPECT_NE(error_of(operate(other, {1, {}})).find("experiment 1 decides by random"),
+            std::string::npos);
 }
 
 TEST(CustomSearch, WhatCannotBeReadIsRefusedAndKillsNobody) {
   Lab lab;
   lab.create(kCustom);
   SearchOperation close{SearchVerb::kClose, "a", "no json"};
-  EXPECT_NE(check_operations({1, {close}}).error().text().find("from its creation"), std::string::npos);
+  EXPECT_NE(check_operations({1, {close}}).error().text().find("from its creation"),
+            std::string::npos);
   // As an older journal may hold it.
   operate(lab, {1, {{SearchVerb::kCreate, "a", "{}"}, close}});
   EXPECT_EQ(lab.experiment().covered, 2U);
@@ -76,24 +85,32 @@ TEST(CustomSearch, WhatCannotBeReadIsRefusedAndKillsNobody) {
 
 TEST(CustomSearch, WhatATrialWillBeginWithIsKept) {
   Lab lab;
-  const ExperimentId old = lab.create("{name: o, entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: 1}}}");
+  const ExperimentId old = lab.create(
+      "{name: o, entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: "
+      "1}}}");
   const Checkpoint saved{"aaa", TrialId(1), 1, 1, CheckpointState::kCompleted, {}, 7, "{}", "{}"};
   lab.rig.done(NoteCheckpoint{saved, false});
   lab.exit(1);
   lab.create(kCustom);
   const SearchOperation warm{SearchVerb::kCreate, "a", "{}", "aaa"};
   EXPECT_EQ(error_of(lab.rig.done(OperateSearch{ExperimentId(old.value() + 1), {1, {warm}}})), "");
-  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"aaa"}})).find("a trial of experiment 2 will begin with"), std::string::npos);
+  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"aaa"}}))
+                .find("a trial of experiment 2 will begin with"),
+            std::string::npos);
   lab.settle();
-  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"aaa"}})).find("a trial of experiment 2 will begin with"), std::string::npos);
+  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"aaa"}}))
+                .find("a trial of experiment 2 will begin with"),
+            std::string::npos);
 }
 
 TEST(Batches, RequestsAboutExperimentsStandAlone) {
   Lab lab;
   lab.create(kCustom);
-  const auto token = lab.rig.ask({OperateSearch{ExperimentId(1), {1, {}}}, ControlExperiments{ExperimentVerb::kKill, {ExperimentId(1)}}});
+  const auto token = lab.rig.ask({OperateSearch{ExperimentId(1), {1, {}}},
+                                  ControlExperiments{ExperimentVerb::kKill, {ExperimentId(1)}}});
   lab.rig.flush();
-  for (const Reply& reply : lab.rig.replies.at(token)) EXPECT_NE(error_of(reply).find("stands alone"), std::string::npos);
+  for (const Reply& reply : lab.rig.replies.at(token))
+    EXPECT_NE(error_of(reply).find("stands alone"), std::string::npos);
   EXPECT_EQ(lab.experiment().state, ExperimentState::kActive);
 }
 
@@ -101,25 +118,29 @@ TEST(CustomSearch, ACheckpointToBeginWithIsWholeOrRefused) {
   Lab lab;
   lab.create(kCustom);
   SearchOperation create{SearchVerb::kCreate, "a", "{}", "nowhere"};
-  EXPECT_NE(error_of(operate(lab, {1, {create}})).find("there is no checkpoint nowhere"), std::string::npos);
+  EXPECT_NE(error_of(operate(lab, {1, {create}})).find("there is no checkpoint nowhere"),
+            std::string::npos);
 }
 
 // ---- elastic trials ----
 
 /// Slots are GPUs: the rig's two nodes have two each.
 std::string elastic(std::uint32_t min, std::uint32_t max) {
-  return "{name: e, entrypoint: train, resources: {slots_per_trial: {min: " + std::to_string(min) + ", max: " + std::to_string(max) +
+  return "{name: e, entrypoint: train, resources: {slots_per_trial: {min: " + std::to_string(min) +
+         ", max: " + std::to_string(max) +
          "}}, searcher: {name: single, metric: loss, max_length: {batches: 10}}}";
 }
 std::uint32_t gpus_of(const Job& job) {
   std::uint32_t count = 0;
   for (const NodeGrant& grant : job.run->allocation->nodes) {
-    for (const GresGrant& gres : grant.gres) count += static_cast<std::uint32_t>(gres.devices.count());
+    for (const GresGrant& gres : grant.gres)
+      count += static_cast<std::uint32_t>(gres.devices.count());
   }
   return count;
 }
 constexpr const char* kOneGpu =
-    "{name: o, entrypoint: train, resources: {slots_per_trial: 1}, searcher: {name: single, metric: loss, max_length: {batches: 10}}}";
+    "{name: o, entrypoint: train, resources: {slots_per_trial: 1}, searcher: {name: single, "
+    "metric: loss, max_length: {batches: 10}}}";
 
 /// Time passes while the nodes are well.
 void pass(Lab& lab, Duration span) {
@@ -210,14 +231,17 @@ TEST(Elastic, OneAtATimeIsInterruptedForWhoWaits) {
   pass(lab, Duration::minutes(11));
   lab.create(kOneGpu);
   pass(lab, Duration::minutes(1));
-  EXPECT_NE(lab.job(1).run->stop.has_value(), lab.job(2).run->stop.has_value()) << "the first that stops is awaited";
+  EXPECT_NE(lab.job(1).run->stop.has_value(), lab.job(2).run->stop.has_value())
+      << "the first that stops is awaited";
 }
 
 TEST(Elastic, ATrialGoesOnWithTheNodesThatItsLogPoliciesLeave) {
   Lab lab;
   lab.create(elastic(1, 4));
   ASSERT_TRUE(lab.runs(1));
-  lab.rig.done(NoteLogMatch{TrialId(1), NodeIndex(1), {1, "p", LogAction::kExcludeNode, "", "it broke"}}, kRoot);
+  lab.rig.done(
+      NoteLogMatch{TrialId(1), NodeIndex(1), {1, "p", LogAction::kExcludeNode, "", "it broke"}},
+      kRoot);
   lab.exit(1, ExitStatus::exited(1));
   pass(lab, Duration::seconds(4));
   ASSERT_TRUE(lab.runs(1)) << lab.trial(1).detail;
@@ -231,7 +255,8 @@ TEST(Elastic, ATrialThatIsContinuedAsksForWhatItsExperimentSays) {
   pass(lab, Duration::seconds(4));
   ASSERT_EQ(lab.trial(2).slots, 3U);
   lab.exit(2);
-  auto prepared = prepare_continuation({ExperimentId(2), "searcher: {max_length: {batches: 20}}"}, lab.rig.core.state());
+  auto prepared = prepare_continuation({ExperimentId(2), "searcher: {max_length: {batches: 20}}"},
+                                       lab.rig.core.state());
   ASSERT_TRUE(prepared.has_value());
   EXPECT_EQ(error_of(lab.rig.done(std::move(prepared).value())), "");
   EXPECT_EQ(lab.trial(2).slots, 0U);
@@ -271,7 +296,8 @@ TEST(Imports, TheyKeepTheirNumbersWhereThoseAreFreeAndAreTakenOnce) {
   const Reply first = lab.rig.done(import_of("c/12", 12), kRoot);
   EXPECT_EQ(first.experiment, ExperimentId(12));
   EXPECT_EQ(lab.rig.done(import_of("c/12", 12), kRoot).experiment, ExperimentId(12));
-  EXPECT_EQ(lab.rig.done(import_of("c/5", 5), kRoot).experiment, ExperimentId(13)) << "a number beyond it was given";
+  EXPECT_EQ(lab.rig.done(import_of("c/5", 5), kRoot).experiment, ExperimentId(13))
+      << "a number beyond it was given";
   const Reply trial = lab.rig.done(trial_under(first.experiment, 30), kRoot);
   EXPECT_EQ(trial.trial, TrialId(30));
   EXPECT_EQ(lab.rig.done(trial_under(first.experiment, 30), kRoot).trial, TrialId(30));
@@ -285,10 +311,13 @@ TEST(Imports, CheckpointsCanBeBegunWith) {
   Lab lab;
   const ExperimentId old = lab.rig.done(import_of("c/1", 1), kRoot).experiment;
   const TrialId trial = lab.rig.done(trial_under(old, 1), kRoot).trial;
-  const ImportCheckpoint checkpoint{{"aaa", trial, 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}};
+  const ImportCheckpoint checkpoint{
+      {"aaa", trial, 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}};
   EXPECT_EQ(error_of(lab.rig.done(checkpoint, kRoot)), "");
   EXPECT_EQ(error_of(lab.rig.done(checkpoint, kRoot)), "") << "again";
-  lab.create("{name: e, entrypoint: train, searcher: {name: single, metric: loss, source_checkpoint_uuid: aaa, max_length: {batches: 1}}}");
+  lab.create(
+      "{name: e, entrypoint: train, searcher: {name: single, metric: loss, source_checkpoint_uuid: "
+      "aaa, max_length: {batches: 1}}}");
   EXPECT_EQ(lab.trial(2).source, "aaa");
 }
 
@@ -296,9 +325,12 @@ TEST(Imports, OnlyAnOperatorTakesThemAndOnlyWhatIsNotOurs) {
   Lab lab;
   EXPECT_EQ(lab.rig.done(import_of("c/1", 1), kAlice).error->code, ErrorCode::kPermissionDenied);
   const ExperimentId own = lab.create(kOneGpu);
-  EXPECT_NE(error_of(lab.rig.done(trial_under(own, 9), kRoot)).find("is our own"), std::string::npos);
-  const ImportCheckpoint checkpoint{{"aaa", TrialId(1), 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}};
-  EXPECT_NE(error_of(lab.rig.done(checkpoint, kRoot)).find("trial 1 is our own"), std::string::npos);
+  EXPECT_NE(error_of(lab.rig.done(trial_under(own, 9), kRoot)).find("is our own"),
+            std::string::npos);
+  const ImportCheckpoint checkpoint{
+      {"aaa", TrialId(1), 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}};
+  EXPECT_NE(error_of(lab.rig.done(checkpoint, kRoot)).find("trial 1 is our own"),
+            std::string::npos);
 }
 
 TEST(Imports, WithoutItsCodeNothingIsForkedFromIt) {
@@ -311,7 +343,9 @@ TEST(Imports, WithoutItsCodeNothingIsForkedFromIt) {
   LastBlob last;
   auto prepared = prepare_experiment(std::move(fork), kAlice, CallerNames{"alice", "users"}, last);
   ASSERT_TRUE(prepared.has_value());
-  EXPECT_NE(error_of(lab.rig.done(std::move(prepared).value())).find("the code of experiment 1 was not imported"), std::string::npos);
+  EXPECT_NE(error_of(lab.rig.done(std::move(prepared).value()))
+                .find("the code of experiment 1 was not imported"),
+            std::string::npos);
 }
 
 TEST(Imports, WhereMusterCannotReachNothingCountsAsDeleted) {
@@ -322,8 +356,11 @@ TEST(Imports, WhereMusterCannotReachNothingCountsAsDeleted) {
   import.experiment.spec = spec;
   lab.rig.done(import, kRoot);
   lab.rig.done(trial_under(ExperimentId(1), 1), kRoot);
-  lab.rig.done(ImportCheckpoint{{"aaa", TrialId(1), 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}}, kRoot);
-  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"aaa"}})).find("storage of type gcs"), std::string::npos);
+  lab.rig.done(
+      ImportCheckpoint{{"aaa", TrialId(1), 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}},
+      kRoot);
+  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"aaa"}})).find("storage of type gcs"),
+            std::string::npos);
   const Reply whole = lab.rig.done(ControlExperiments{ExperimentVerb::kDelete, {ExperimentId(1)}});
   EXPECT_NE(whole.experiments.at(0).error->text().find("storage of type gcs"), std::string::npos);
 }
@@ -339,7 +376,8 @@ TEST(Imports, WhatEndedElsewhereIsNotContinuedHere) {
   Lab lab;
   lab.rig.done(import_of("c/1", 1), kRoot);
   auto prepared = prepare_continuation({ExperimentId(1), ""}, lab.rig.core.state());
-  const std::string why = prepared.has_value() ? error_of(lab.rig.done(std::move(prepared).value())) : prepared.error().text();
+  const std::string why = prepared.has_value() ? error_of(lab.rig.done(std::move(prepared).value()))
+                                               : prepared.error().text();
   EXPECT_FALSE(why.empty());
 }
 

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "base/check.h"
-#include "codec/json_reader.h"
-#include "codec/json_text.h"
 #include "controller/prepare_experiment.h"
+#include "text/json_reader.h"
+#include "text/json_text.h"
 
 namespace muster {
 namespace {
@@ -14,15 +14,17 @@ namespace {
 struct Concerns {
   template <class Body>
   bool operator()(const Body&) const {
-    return std::is_same_v<Body, ExperimentCreated> || std::is_same_v<Body, ExperimentChanged> || std::is_same_v<Body, ExperimentContinued> ||
-           std::is_same_v<Body, SearchAsked> || std::is_same_v<Body, SearchDecided>;
+    return std::is_same_v<Body, ExperimentCreated> || std::is_same_v<Body, ExperimentChanged> ||
+           std::is_same_v<Body, ExperimentContinued> || std::is_same_v<Body, SearchAsked> ||
+           std::is_same_v<Body, SearchDecided>;
   }
 };
 
 /// All trials of a search have as many slots, so that a limit of slots is one of trials.
 void limit_slots(ExperimentConfig& config) {
   if (!config.resources.max_slots) return;
-  const std::uint32_t trials = std::max(*config.resources.max_slots / std::max(config.resources.slots_per_trial, 1U), 1U);
+  const std::uint32_t trials =
+      std::max(*config.resources.max_slots / std::max(config.resources.slots_per_trial, 1U), 1U);
   std::uint32_t& limit = config.search.max_concurrent_trials;
   limit = limit == 0 ? trials : std::min(limit, trials);
 }
@@ -35,17 +37,24 @@ struct Ask {
     touched.insert(input.trial);
     return searcher.reported(input.trial, input.report);
   }
-  std::vector<SearchAction> operator()(const ExitInput& input) { return searcher.exited(input.trial, input.exit, input.metric); }
-  std::vector<SearchAction> operator()(const AgainInput& input) { return searcher.again(input.trial, input.was); }
+  std::vector<SearchAction> operator()(const ExitInput& input) {
+    return searcher.exited(input.trial, input.exit, input.metric);
+  }
+  std::vector<SearchAction> operator()(const AgainInput& input) {
+    return searcher.again(input.trial, input.was);
+  }
   std::vector<SearchAction> operator()(const OperationsInput& input) {
     std::vector<Json> hparams;
     for (const SearchOperation& one : input.operations) {
-      auto parsed = one.verb == SearchVerb::kCreate ? parse_json(one.hparams) : Result<Json>(Json());
+      auto parsed =
+          one.verb == SearchVerb::kCreate ? parse_json(one.hparams) : Result<Json>(Json());
       hparams.push_back(parsed.has_value() ? std::move(parsed).value() : Json(Json::Object{}));
     }
     return searcher.operate(input, hparams);
   }
-  std::vector<SearchAction> operator()(const LimitInput& input) { return searcher.set_max_concurrent(input.max_concurrent); }
+  std::vector<SearchAction> operator()(const LimitInput& input) {
+    return searcher.set_max_concurrent(input.max_concurrent);
+  }
 };
 
 /// Sorts a search's actions into a decision.
@@ -54,7 +63,8 @@ struct Sort {
   std::set<TrialIndex>& touched;
   void operator()(CreateTrial& action) {
     touched.insert(action.trial);
-    decided.created.push_back({action.trial, action.seed, action.bracket, json_text(action.hparams), action.target, action.clone_of, std::move(action.source)});
+    decided.created.push_back({action.trial, action.seed, action.bracket, json_text(action.hparams),
+                               action.target, action.clone_of, std::move(action.source)});
   }
   void operator()(ContinueTrial& action) {
     touched.insert(action.trial);
@@ -69,7 +79,8 @@ struct Sort {
 Result<search::Searcher> searcher_of(const ExperimentSpec& spec, const std::string* saved) {
   ExperimentConfig config = TRY(config_of(spec));
   limit_slots(config);
-  if (saved == nullptr) return search::Searcher(config.search, std::move(config.hyperparameters), spec.seed);
+  if (saved == nullptr)
+    return search::Searcher(config.search, std::move(config.hyperparameters), spec.seed);
   return search::Searcher::load(config.search, std::move(config.hyperparameters), *saved);
 }
 
@@ -77,7 +88,8 @@ SearchDecided ask(search::Searcher& searcher, std::span<const SearchInput> input
   SearchDecided decided;
   std::set<TrialIndex> touched;
   for (const SearchInput& input : inputs) {
-    for (SearchAction& action : std::visit(Ask{searcher, touched}, input)) std::visit(Sort{decided, touched}, action);
+    for (SearchAction& action : std::visit(Ask{searcher, touched}, input))
+      std::visit(Sort{decided, touched}, action);
   }
   for (const TrialIndex trial : touched) decided.awaits.push_back({trial, searcher.awaits(trial)});
   decided.progress = searcher.progress();
@@ -93,14 +105,17 @@ Result<search::Searcher> searcher_now(const Experiment& experiment) {
 }
 
 bool concerns_search(const EventBatch& batch) {
-  return std::ranges::any_of(batch.events, [](const Event& event) { return std::visit(Concerns{}, event.body); });
+  return std::ranges::any_of(batch.events,
+                             [](const Event& event) { return visit(Concerns{}, event.body); });
 }
 
 struct SearchRole::Follower {
   SearchRole& role;
   template <class Body>
   void operator()(const Body&) {}
-  void operator()(const ExperimentCreated& event) { role.searches_[event.experiment].spec = event.spec; }
+  void operator()(const ExperimentCreated& event) {
+    role.searches_[event.experiment].spec = event.spec;
+  }
   void operator()(const ExperimentChanged& event) {
     if (event.state && !is_searching(*event.state)) role.searches_.erase(event.experiment);
   }
@@ -109,17 +124,21 @@ struct SearchRole::Follower {
     search = {};
     search.spec = event.spec;
     search.covered = event.covered;
-    if (event.search_state != nullptr && !event.search_state->empty()) search.saved = event.search_state;
+    if (event.search_state != nullptr && !event.search_state->empty())
+      search.saved = event.search_state;
   }
   void operator()(const SearchAsked& event) {
     Search* search = role.find(event.experiment);
-    if (search != nullptr) search->inputs.insert(search->inputs.end(), event.inputs.begin(), event.inputs.end());
+    if (search != nullptr)
+      search->inputs.insert(search->inputs.end(), event.inputs.begin(), event.inputs.end());
   }
   void operator()(const SearchDecided& event) {
     Search* search = role.find(event.experiment);
     if (search == nullptr) return;
     CHECK(event.covered - search->covered <= search->inputs.size());
-    search->inputs.erase(search->inputs.begin(), search->inputs.begin() + static_cast<std::ptrdiff_t>(event.covered - search->covered));
+    search->inputs.erase(
+        search->inputs.begin(),
+        search->inputs.begin() + static_cast<std::ptrdiff_t>(event.covered - search->covered));
     search->covered = event.covered;
     search->saved = event.state;
     search->in_flight.reset();
@@ -144,7 +163,7 @@ void SearchRole::load(const ClusterState& state) {
 }
 
 void SearchRole::apply(const EventBatch& batch) {
-  for (const Event& event : batch.events) std::visit(Follower{*this}, event.body);
+  for (const Event& event : batch.events) visit(Follower{*this}, event.body);
 }
 
 Result<SearchDecision> SearchRole::decide_upon(ExperimentId id, Search& search) {

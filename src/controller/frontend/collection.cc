@@ -6,14 +6,14 @@
 #include <map>
 #include <set>
 
-#include "codec/collection_text.h"
-#include "codec/digest.h"
-#include "codec/json_reader.h"
-#include "codec/trial_text.h"
 #include "controller/experiments/search_role.h"
 #include "controller/frontend/trial_access.h"
 #include "controller/frontend/trial_jobs.h"
 #include "search/custom_search.h"
+#include "text/digest.h"
+#include "text/json_reader.h"
+#include "trials/collection_text.h"
+#include "trials/trial_text.h"
 
 namespace muster::frontend {
 namespace {

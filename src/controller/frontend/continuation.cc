@@ -6,11 +6,11 @@
 #include <array>
 
 #include "base/check.h"
-#include "codec/config_layers.h"
-#include "codec/json_reader.h"
-#include "codec/json_text.h"
 #include "controller/frontend/trial_access.h"
 #include "controller/frontend/trial_jobs.h"
+#include "text/json_reader.h"
+#include "text/json_text.h"
+#include "trials/config_layers.h"
 
 namespace muster::frontend {
 namespace {

@@ -29,7 +29,7 @@ struct Drafted {
   template <class Event>
   const Event& only() const {
     EXPECT_EQ(events.size(), 1U);
-    return std::get<Event>(events.at(0));
+    return get<Event>(events.at(0));
   }
 };
 Drafted control(const Log& log, JobVerb verb, JobSelector job, const Identity& who) {
@@ -135,8 +135,8 @@ TEST(Hold, OneElementOfAnArraySplitsOffAndTheWholeDoesNot) {
   const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 4), 0});
   const Drafted one = control(log, JobVerb::kHold, element_of(array, Bitmap::range(2, 1)), kAlice);
   ASSERT_EQ(one.events.size(), 2U);
-  EXPECT_EQ(std::get<ArraySplit>(one.events[0]).index, 2U);
-  EXPECT_EQ(std::get<JobChanged>(one.events[1]).job, std::get<ArraySplit>(one.events[0]).element);
+  EXPECT_EQ(get<ArraySplit>(one.events[0]).index, 2U);
+  EXPECT_EQ(get<JobChanged>(one.events[1]).job, get<ArraySplit>(one.events[0]).element);
   EXPECT_EQ(control(log, JobVerb::kHold, element_of(array, Bitmap::range(0, 4)), kAlice)
                 .only<JobChanged>()
                 .job,
@@ -170,7 +170,7 @@ TEST(Hold, AllThatRemainIsHeldAsAWholeBesideWhatIsNotThere) {
   Draft draft(log.state());
   const Reply reply = control_elements(draft, JobVerb::kHold, array, Bitmap::range(0, 6));
   ASSERT_EQ(draft.events.size(), 1U);
-  EXPECT_EQ(std::get<JobChanged>(draft.events[0]).job, array);
+  EXPECT_EQ(get<JobChanged>(draft.events[0]).job, array);
   ASSERT_EQ(reply.outcomes.size(), 2U);
   EXPECT_EQ(reply.outcomes[1].job, element_of(array, Bitmap::range(4, 2)));
 }
@@ -481,7 +481,7 @@ TEST(Cancel, ARunningElementIsNotOneOfThoseThatWait) {
   request.filter.states = {JobState::kPending};
   const Cancelled waiting = cancel(log, request);
   ASSERT_EQ(waiting.events.size(), 2U);
-  EXPECT_EQ(std::get<ArraySplit>(waiting.events[0]).index, 0U);
+  EXPECT_EQ(get<ArraySplit>(waiting.events[0]).index, 0U);
   request.filter.states = {JobState::kRunning};
   EXPECT_EQ(cancel(log, request).only<JobEnding>().job, running);
 }

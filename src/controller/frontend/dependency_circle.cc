@@ -14,7 +14,8 @@ namespace {
 /// Walks from job to job along what each waits for.
 class Walk {
  public:
-  Walk(const ClusterState& state, const Job& start, std::optional<std::uint32_t> element, const JobSpec& spec)
+  Walk(const ClusterState& state, const Job& start, std::optional<std::uint32_t> element,
+       const JobSpec& spec)
       : state_(state), start_(start), element_(element), spec_(spec) {}
 
   void add_waits(const Job& job, const DependencySet& dependencies) {
@@ -34,7 +35,8 @@ class Walk {
       open_.pop_back();
       if (id == start_.id && !element_) return true;
       const Job* job = state_.jobs().find(id);
-      const bool waits = job != nullptr && job->is_pending() && !job->eligible_time.is_set() && job->dependencies != nullptr;
+      const bool waits = job != nullptr && job->is_pending() && !job->eligible_time.is_set() &&
+                         job->dependencies != nullptr;
       if (waits) add_waits(*job, *job->dependencies);
     }
     return is_back_;
@@ -47,7 +49,8 @@ class Walk {
     if (seen_.insert(job).second) open_.push_back(job);
   }
   void add_named(const DependencyTerm& term) {
-    if (element_ && term.job == start_.id && (!term.array_index || *term.array_index == *element_)) is_back_ = true;
+    if (element_ && term.job == start_.id && (!term.array_index || *term.array_index == *element_))
+      is_back_ = true;
     const Job* record = state_.jobs().find(term.job);
     const bool has_left = record != nullptr && record->array != nullptr && term.array_index &&
                           !record->array->remaining.indices.test(*term.array_index);
@@ -81,13 +84,15 @@ class Walk {
   bool is_back_ = false;
   std::vector<JobId> open_;
   std::set<JobId> seen_;
-  std::map<Name, JobId> walked_;  ///< of each name, the jobs that come before this one have been added
+  std::map<Name, JobId>
+      walked_;  ///< of each name, the jobs that come before this one have been added
 };
 
 }  // namespace
 
-bool closes_a_circle(const ClusterState& state, const Job& job, std::optional<std::uint32_t> element,
-                     const DependencySet& dependencies, const JobSpec& spec) {
+bool closes_a_circle(const ClusterState& state, const Job& job,
+                     std::optional<std::uint32_t> element, const DependencySet& dependencies,
+                     const JobSpec& spec) {
   Walk walk(state, job, element, spec);
   walk.add_waits(job, dependencies);
   return walk.comes_back();

@@ -8,8 +8,10 @@
 
 namespace muster::frontend {
 
-/// Drafts ExperimentCreated; its search begins once that is durable. Errors: as of a submission, for one trial's job.
-Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared, const Identity& identity);
+/// Drafts ExperimentCreated; its search begins once that is durable. Errors: as of a submission,
+/// for one trial's job.
+Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared,
+                                const Identity& identity);
 
 /// What a draft may change about trials when a verb or an end concerns many of them: the rest
 /// follows with carry_on.
@@ -21,26 +23,31 @@ std::size_t carry_on(Draft& draft, const Experiment& experiment, std::size_t fir
                      const Identity& identity);
 
 /// One outcome for each experiment. A verb that changes nothing is no error.
-Reply control_experiments(Draft& draft, const ControlExperiments& control, const Identity& identity);
+Reply control_experiments(Draft& draft, const ControlExperiments& control,
+                          const Identity& identity);
 
 Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Identity& identity);
 
-/// What the client of a custom search wants done. Errors: kNotFound, kPermissionDenied; kFailedPrecondition: it is no custom search. When it has ended nothing happens.
+/// What the client of a custom search wants done. Errors: kNotFound, kPermissionDenied;
+/// kFailedPrecondition: it is no custom search. When it has ended nothing happens.
 Reply operate_search(Draft& draft, const OperateSearch& operate, const Identity& identity);
 
-/// A report of a trial's present run. What is older than the run, or repeats what is known, changes nothing.
-/// Errors: kNotFound; kFailedPrecondition for a run that is not the present one; kInvalidArgument without the time metric.
+/// A report of a trial's present run. What is older than the run, or repeats what is known, changes
+/// nothing. Errors: kNotFound; kFailedPrecondition for a run that is not the present one;
+/// kInvalidArgument without the time metric.
 Reply report_trial(Draft& draft, const ReportTrial& report, const Identity& identity);
 Reply flag_trial(Draft& draft, const FlagTrial& flag, const Identity& identity);
 
-/// Drafts what a search decided: trials with their jobs, stops, continuations. A decision that was taken already, or of an experiment
-/// that is not searching any more, drafts nothing. Errors: kResourceExhausted: to be asked again.
+/// Drafts what a search decided: trials with their jobs, stops, continuations. A decision that was
+/// taken already, or of an experiment that is not searching any more, drafts nothing. Errors:
+/// kResourceExhausted: to be asked again.
 Reply decide(Draft& draft, const SearchDecision& decision);
 
 /// Its budget is used up: it ends, its runs within a minute. Requires: it is searching.
 void stop_for_budget(Draft& draft, const Experiment& experiment);
 
-/// Asks a running job to stop. A request that is there already is not weakened, and keeps the earlier deadline.
+/// Asks a running job to stop. A request that is there already is not weakened, and keeps the
+/// earlier deadline.
 void draft_stop(Draft& draft, const Job& job, StopCall call, Duration grace);
 
 }  // namespace muster::frontend

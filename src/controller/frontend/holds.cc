@@ -51,8 +51,7 @@ std::optional<Error> release_job(const Draft& draft, const Job& job, const Ident
     return Error{ErrorCode::kPermissionDenied, "Access/permission denied",
                  "an operator holds this job"};
   change.flags = std::uint16_t{0};
-  change.priority =
-      job.spec->priority != 0 ? job.spec->priority : 1 - std::int64_t{job.spec->nice};
+  change.priority = job.spec->priority != 0 ? job.spec->priority : 1 - std::int64_t{job.spec->nice};
   if (job.is_pending()) change.reason = PendingReason::kNone;
   if (job.is_pending() && job.eligible_time.is_set())
     change.eligible_time = eligible_from(draft.now(), *job.spec, job.dependencies.get());

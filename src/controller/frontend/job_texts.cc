@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "codec/utf8.h"
+#include "text/utf8.h"
 
 namespace muster::frontend {
 namespace {
@@ -79,11 +79,14 @@ TextRule rule_of(StepText key) {
 
 Status check_text(const TextRule& rule, std::string_view text) {
   if (text.size() > rule.size_max) {
-    return fail(ErrorCode::kInvalidArgument, "Pathname of a file, directory or other parameter too long",
-                fmt::format("{}: '{}...' has {} characters, {} are allowed", rule.name, text.substr(0, 32), text.size(), rule.size_max));
+    return fail(ErrorCode::kInvalidArgument,
+                "Pathname of a file, directory or other parameter too long",
+                fmt::format("{}: '{}...' has {} characters, {} are allowed", rule.name,
+                            text.substr(0, 32), text.size(), rule.size_max));
   }
   if (rule.is_line && !is_one_line(text)) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it has control characters", rule.name), "give one line of text");
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: it has control characters", rule.name), "give one line of text");
   }
   return {};
 }
@@ -100,12 +103,15 @@ Status check_all(const Spec& spec) {
 }  // namespace
 
 bool is_one_line(std::string_view text) {
-  if (std::ranges::any_of(text, [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; })) return false;
+  if (std::ranges::any_of(text,
+                          [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; }))
+    return false;
   while (!text.empty()) {
     // Names in other encodings are let in, but for what terminals of those obey.
     const std::size_t size = utf8_character_size(text);
     const auto first = static_cast<unsigned char>(text.front());
-    if (size == 0 ? first >= 0x80 && first <= 0x9f : !is_plain_utf8(text.substr(0, size))) return false;
+    if (size == 0 ? first >= 0x80 && first <= 0x9f : !is_plain_utf8(text.substr(0, size)))
+      return false;
     text.remove_prefix(std::max<std::size_t>(size, 1));
   }
   return true;
@@ -114,14 +120,18 @@ bool is_one_line(std::string_view text) {
 Status check_texts(const JobSpec& spec) {
   TRY((check_all<JobSpec, JobText>(spec)));
   if (!spec.get(JobText::kMailUser).starts_with('-')) return {};
-  return fail(ErrorCode::kInvalidArgument, fmt::format("mail user: '{}' is no address", spec.get(JobText::kMailUser)), "it begins with a dash");
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("mail user: '{}' is no address", spec.get(JobText::kMailUser)),
+              "it begins with a dash");
 }
 
 Status check_texts(const StepSpec& spec) {
   TRY((check_all<StepSpec, StepText>(spec)));
   const std::string_view address = spec.get(StepText::kIoAddress);
   if (address.empty() || address.starts_with("unix:/")) return {};
-  return fail(ErrorCode::kInvalidArgument, fmt::format("address: '{}' is not where an srun of this machine listens", address), "use unix:/PATH");
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("address: '{}' is not where an srun of this machine listens", address),
+              "use unix:/PATH");
 }
 
 }  // namespace muster::frontend

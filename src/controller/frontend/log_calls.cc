@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::int32_t kDaysMax = 32767;
 
-Error no_trial(TrialId id) { return Error{ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()), ""}; }
+Error no_trial(TrialId id) {
+  return Error{ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()), ""};
+}
 
 }  // namespace
 
@@ -21,7 +23,10 @@ Reply note_log_match(Draft& draft, const NoteLogMatch& note) {
   const Job* job = draft.state().jobs().find(trial->job);
   const bool is_run = note.match.run > 0 && (job == nullptr || note.match.run <= run_number(*job));
   if (!is_run || note.node.value() >= draft.state().nodes().all().size()) {
-    return refused({ErrorCode::kInvalidArgument, fmt::format("trial {} has had no run {} on that node", note.trial.value(), note.match.run), ""});
+    return refused(
+        {ErrorCode::kInvalidArgument,
+         fmt::format("trial {} has had no run {} on that node", note.trial.value(), note.match.run),
+         ""});
   }
   LogMatch match = note.match;
   match.node = draft.state().nodes().at(note.node).config.name;
@@ -46,7 +51,8 @@ Reply note_log_match(Draft& draft, const NoteLogMatch& note) {
 
 Reply set_log_retention(Draft& draft, const SetLogRetention& set, const Identity& identity) {
   if (set.days < -1 || set.days > kDaysMax) {
-    return refused({ErrorCode::kInvalidArgument, fmt::format("logs cannot be kept for {} days", set.days),
+    return refused({ErrorCode::kInvalidArgument,
+                    fmt::format("logs cannot be kept for {} days", set.days),
                     fmt::format("give 0 to {}, or -1 for ever", kDaysMax)});
   }
   ExperimentId id = set.experiment;

@@ -19,7 +19,8 @@ struct StepGres : ::testing::Test {
     job = log.submit(testing::spec_of());
     log.start(job, grants);
   }
-  Result<StepLayoutRef> lay_out(std::uint32_t tasks, const std::string& gpus, std::uint32_t nodes = 0) {
+  Result<StepLayoutRef> lay_out(std::uint32_t tasks, const std::string& gpus,
+                                std::uint32_t nodes = 0) {
     StepSpec spec;
     spec.task_count = tasks;
     spec.min_nodes = spec.max_nodes = nodes;
@@ -57,7 +58,8 @@ TEST_F(StepGres, TasksGoWhereTheirDevicesAre) {
   other.task_count = 1;
   other.is_exact = true;
   other.text.set(StepText::kGresPerStep, "gpu:1");
-  log.add({*create_step(log.state(), job, std::make_shared<const StepSpec>(other), testing::kAlice)});
+  log.add(
+      {*create_step(log.state(), job, std::make_shared<const StepSpec>(other), testing::kAlice)});
   StepSpec spec;
   spec.task_count = 3;
   spec.is_exact = true;

@@ -28,7 +28,9 @@ struct Allocated : Log {
     add({*created});
     return *created;
   }
-  void end(const StepCreated& step) { add({StepEnded{step.step, JobState::kCompleted, {}, {}, ""}}); }
+  void end(const StepCreated& step) {
+    add({StepEnded{step.step, JobState::kCompleted, {}, {}, ""}});
+  }
   JobId job;
 };
 
@@ -55,7 +57,8 @@ TEST(Step, TakesTurnsOverTheNodesOfTheJob) {
   EXPECT_EQ(task_counts(*log.ask(tasks(1))), std::vector<std::uint32_t>{1});
 }
 
-/// A job on two nodes of four CPUs and four GPUs; the plan put three tasks on the first and one on the second.
+/// A job on two nodes of four CPUs and four GPUs; the plan put three tasks on the first and one on
+/// the second.
 struct ForOneStep : Log {
   explicit ForOneStep(StepSpec step) : Log(2) {
     JobSubmitted event;
@@ -109,7 +112,8 @@ TEST(Step, CpusPerTaskWithoutANumberOfTasksFillTheNodes) {
   two.is_cpus_per_task_given = true;
   two.cpus_per_task = 2;
   const JobId job(1);
-  const auto created = frontend::create_step(log.state(), job, std::make_shared<const StepSpec>(two), kAlice);
+  const auto created =
+      frontend::create_step(log.state(), job, std::make_shared<const StepSpec>(two), kAlice);
   ASSERT_TRUE(created.has_value()) << created.error().text();
   EXPECT_EQ(task_counts(*created), (Counts{2, 2}));
   EXPECT_EQ(created->spec->task_count, 4U);
@@ -179,8 +183,10 @@ TEST(Step, IsForTheOwnerOfARunningJob) {
   EXPECT_EQ(log.ask(tasks(1), kBob).error().code, ErrorCode::kPermissionDenied);
   const auto spec = std::make_shared<const StepSpec>();
   const JobId waiting = log.submit(spec_of());
-  EXPECT_EQ(frontend::create_step(log.state(), waiting, spec, kAlice).error().message, "Job is pending execution");
-  EXPECT_EQ(frontend::create_step(log.state(), JobId(99), spec, kAlice).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(frontend::create_step(log.state(), waiting, spec, kAlice).error().message,
+            "Job is pending execution");
+  EXPECT_EQ(frontend::create_step(log.state(), JobId(99), spec, kAlice).error().code,
+            ErrorCode::kNotFound);
   log.add({JobSuspended{log.job}});
   EXPECT_EQ(log.ask(tasks(1)).error().message, "Job is suspended");
   log.add({JobResumed{log.job}});

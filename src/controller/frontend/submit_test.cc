@@ -29,7 +29,8 @@ Result<Reply> submitted(Draft& draft, const PreparedSubmit& submit, const Identi
   EXPECT_TRUE(reply.has_value() || draft.blobs.empty()) << "a refused submission leaves blobs";
   return reply;
 }
-Result<Reply> submitted(const Log& log, const PreparedSubmit& submit, const Identity& who = kAlice) {
+Result<Reply> submitted(const Log& log, const PreparedSubmit& submit,
+                        const Identity& who = kAlice) {
   Draft draft(log.state());
   return submitted(draft, submit, who);
 }
@@ -38,7 +39,7 @@ JobSubmitted event_of(const Log& log, std::shared_ptr<JobSpec> spec, const Ident
   Draft draft(log.state());
   const auto reply = submitted(draft, submit_of(std::move(spec)), who);
   EXPECT_TRUE(reply.has_value()) << reply.error().text();
-  return reply.has_value() ? std::get<JobSubmitted>(draft.events.back()) : JobSubmitted();
+  return reply.has_value() ? get<JobSubmitted>(draft.events.back()) : JobSubmitted();
 }
 
 // ---- what is drafted ----
@@ -114,12 +115,14 @@ TEST(Submit, DefaultsInWhichItsPartitionsDifferWaitForTheOneThatIsChosen) {
     config.partitions[0].default_memory_per_cpu_mib = 50;
     config.partitions[1].default_memory_per_cpu_mib = 500;
   });
-  const std::string both = log.state().partitions()[0].name + "," + log.state().partitions()[1].name;
+  const std::string both =
+      log.state().partitions()[0].name + "," + log.state().partitions()[1].name;
   auto open = spec_of();
   open->text.set(JobText::kPartition, both);
   EXPECT_EQ(event_of(log, open).spec->memory_scope, MemoryScope::kDefault);
   const LogWith alike([](ClusterConfig& config) {
-    config.partitions[0].default_memory_per_cpu_mib = config.partitions[1].default_memory_per_cpu_mib = 50;
+    config.partitions[0].default_memory_per_cpu_mib =
+        config.partitions[1].default_memory_per_cpu_mib = 50;
   });
   auto same = spec_of();
   same->text.set(JobText::kPartition, both);
@@ -138,7 +141,7 @@ TEST(Submit, EqualScriptsAreOneBlobAndKnownOnesNone) {
   Draft later(log.state());
   ASSERT_TRUE(frontend::submit(later, submit_of(spec_of("d"), "same"), kAlice).has_value());
   EXPECT_TRUE(later.blobs.empty());
-  EXPECT_EQ(std::get<JobSubmitted>(later.events[0]).spec->script, BlobId(1));
+  EXPECT_EQ(get<JobSubmitted>(later.events[0]).spec->script, BlobId(1));
 }
 
 // ---- what is refused ----
@@ -152,50 +155,66 @@ struct Refused {
   const char* detail;
 };
 
-void text(PreparedSubmit& submit, JobText key, const char* value) { submit.spec->text.set(key, value); }
+void text(PreparedSubmit& submit, JobText key, const char* value) {
+  submit.spec->text.set(key, value);
+}
 void as_it_is(ClusterConfig&) {}
 
 TEST(Submit, RefusesWithTheCauseAndLeavesNothing) {
   const Refused cases[] = {
-      {"partition", as_it_is, [](auto& s) { text(s, JobText::kPartition, "main,nowhere"); }, ErrorCode::kInvalidArgument,
-       "Invalid partition name specified", "nowhere"},
-      {"no default", [](auto& c) { c.partitions[0].is_default = false; }, [](auto&) {}, ErrorCode::kInvalidArgument,
-       "No partition specified or system default partition", "-p"},
-      {"drained", [](auto& c) { c.partitions[0].state = PartitionState::kDrain; }, [](auto&) {}, ErrorCode::kFailedPrecondition,
-       "Required partition not available (inactive or drain)", "main is DRAIN"},
-      {"inactive", [](auto& c) { c.partitions[0].state = PartitionState::kInactive; }, [](auto&) {}, ErrorCode::kFailedPrecondition,
-       "Required partition not available (inactive or drain)", "main is INACTIVE"},
-      {"root only", [](auto& c) { c.partitions[0].is_root_only = true; }, [](auto&) {}, ErrorCode::kPermissionDenied,
-       "Access/permission denied", "root alone"},
-      {"account", [](auto& c) { c.partitions[0].allow_accounts = {"lab"}; }, [](auto& s) { text(s, JobText::kAccount, "else"); },
-       ErrorCode::kPermissionDenied, "Invalid account or account/partition combination specified", "'else'"},
-      {"denied account", [](auto& c) { c.partitions[0].deny_accounts = {"lab"}; }, [](auto& s) { text(s, JobText::kAccount, "lab"); },
-       ErrorCode::kPermissionDenied, "Invalid account or account/partition combination specified", "'lab'"},
-      {"group", [](auto& c) { c.partitions[0].allow_groups = {"wheel"}; }, [](auto&) {}, ErrorCode::kPermissionDenied,
-       "User's group not permitted to use this partition", "wheel"},
-      {"nice", as_it_is, [](auto& s) { s.spec->nice = -1; }, ErrorCode::kPermissionDenied, "Access/permission denied", "--nice"},
-      {"priority", as_it_is, [](auto& s) { s.spec->priority = 5; }, ErrorCode::kPermissionDenied, "Access/permission denied",
-       "--priority"},
-      {"time", [](auto& c) { c.settings.is_enforce_part_limits = true, c.partitions[0].max_time = Duration::minutes(10); },
+      {"partition", as_it_is, [](auto& s) { text(s, JobText::kPartition, "main,nowhere"); },
+       ErrorCode::kInvalidArgument, "Invalid partition name specified", "nowhere"},
+      {"no default", [](auto& c) { c.partitions[0].is_default = false; }, [](auto&) {},
+       ErrorCode::kInvalidArgument, "No partition specified or system default partition", "-p"},
+      {"drained", [](auto& c) { c.partitions[0].state = PartitionState::kDrain; }, [](auto&) {},
+       ErrorCode::kFailedPrecondition, "Required partition not available (inactive or drain)",
+       "main is DRAIN"},
+      {"inactive", [](auto& c) { c.partitions[0].state = PartitionState::kInactive; }, [](auto&) {},
+       ErrorCode::kFailedPrecondition, "Required partition not available (inactive or drain)",
+       "main is INACTIVE"},
+      {"root only", [](auto& c) { c.partitions[0].is_root_only = true; }, [](auto&) {},
+       ErrorCode::kPermissionDenied, "Access/permission denied", "root alone"},
+      {"account", [](auto& c) { c.partitions[0].allow_accounts = {"lab"}; },
+       [](auto& s) { text(s, JobText::kAccount, "else"); }, ErrorCode::kPermissionDenied,
+       "Invalid account or account/partition combination specified", "'else'"},
+      {"denied account", [](auto& c) { c.partitions[0].deny_accounts = {"lab"}; },
+       [](auto& s) { text(s, JobText::kAccount, "lab"); }, ErrorCode::kPermissionDenied,
+       "Invalid account or account/partition combination specified", "'lab'"},
+      {"group", [](auto& c) { c.partitions[0].allow_groups = {"wheel"}; }, [](auto&) {},
+       ErrorCode::kPermissionDenied, "User's group not permitted to use this partition", "wheel"},
+      {"nice", as_it_is, [](auto& s) { s.spec->nice = -1; }, ErrorCode::kPermissionDenied,
+       "Access/permission denied", "--nice"},
+      {"priority", as_it_is, [](auto& s) { s.spec->priority = 5; }, ErrorCode::kPermissionDenied,
+       "Access/permission denied", "--priority"},
+      {"time",
+       [](auto& c) {
+         c.settings.is_enforce_part_limits = true, c.partitions[0].max_time = Duration::minutes(10);
+       },
        [](auto& s) { s.spec->time_limit = Duration::minutes(11); }, ErrorCode::kInvalidArgument,
        "Requested time limit is invalid (missing or exceeds some limit)", "10 minutes"},
-      {"nodes", [](auto& c) { c.settings.is_enforce_part_limits = true, c.partitions[0].max_nodes = 1; },
-       [](auto& s) { s.spec->min_nodes = 2; }, ErrorCode::kInvalidArgument, "Node count specification invalid", "0 to 1"},
-      {"node name", as_it_is, [](auto& s) { text(s, JobText::kNodeList, "n0,n9"); }, ErrorCode::kInvalidArgument,
-       "Invalid node name specified", "n9"},
-      {"excluded", as_it_is, [](auto& s) { text(s, JobText::kExcludeList, "n[7-8]"); }, ErrorCode::kInvalidArgument,
-       "Invalid node name specified", "n7"},
-      {"gres", as_it_is, [](auto& s) { text(s, JobText::kGresPerNode, "warp:1"); }, ErrorCode::kInvalidArgument,
-       "Invalid generic resource (gres) specification", "GresTypes has: gpu"},
-      {"feature", as_it_is, [](auto& s) { text(s, JobText::kFeatures, "fast&rare"); }, ErrorCode::kInvalidArgument,
-       "Invalid feature specification", "'rare'"},
-      {"preference", as_it_is, [](auto& s) { text(s, JobText::kPrefer, "rare"); }, ErrorCode::kInvalidArgument,
-       "Invalid preferred feature specification", "'rare'"},
+      {"nodes",
+       [](auto& c) { c.settings.is_enforce_part_limits = true, c.partitions[0].max_nodes = 1; },
+       [](auto& s) { s.spec->min_nodes = 2; }, ErrorCode::kInvalidArgument,
+       "Node count specification invalid", "0 to 1"},
+      {"node name", as_it_is, [](auto& s) { text(s, JobText::kNodeList, "n0,n9"); },
+       ErrorCode::kInvalidArgument, "Invalid node name specified", "n9"},
+      {"excluded", as_it_is, [](auto& s) { text(s, JobText::kExcludeList, "n[7-8]"); },
+       ErrorCode::kInvalidArgument, "Invalid node name specified", "n7"},
+      {"gres", as_it_is, [](auto& s) { text(s, JobText::kGresPerNode, "warp:1"); },
+       ErrorCode::kInvalidArgument, "Invalid generic resource (gres) specification",
+       "GresTypes has: gpu"},
+      {"feature", as_it_is, [](auto& s) { text(s, JobText::kFeatures, "fast&rare"); },
+       ErrorCode::kInvalidArgument, "Invalid feature specification", "'rare'"},
+      {"preference", as_it_is, [](auto& s) { text(s, JobText::kPrefer, "rare"); },
+       ErrorCode::kInvalidArgument, "Invalid preferred feature specification", "'rare'"},
       {"dependency", as_it_is,
-       [](auto& s) { s.dependencies.terms.push_back(DependencyTerm{DependencyKind::kAfterOk, JobId(99), {}, {}, {}}); },
+       [](auto& s) {
+         s.dependencies.terms.push_back(
+             DependencyTerm{DependencyKind::kAfterOk, JobId(99), {}, {}, {}});
+       },
        ErrorCode::kInvalidArgument, "Job dependency problem", "99"},
-      {"full", [](auto& c) { c.settings.max_job_count = 0; }, [](auto&) {}, ErrorCode::kResourceExhausted,
-       "Resource temporarily unavailable", "MaxJobCount=0"},
+      {"full", [](auto& c) { c.settings.max_job_count = 0; }, [](auto&) {},
+       ErrorCode::kResourceExhausted, "Resource temporarily unavailable", "MaxJobCount=0"},
   };
   for (const Refused& one : cases) {
     SCOPED_TRACE(one.name);
@@ -219,7 +238,8 @@ TEST(Submit, OperatorsPassTheDoorsThatAreClosedToUsers) {
 }
 
 TEST(Submit, LimitsOfAPartitionOnlyMakeTheJobWaitUnlessTheyAreEnforced) {
-  const LogWith log([](ClusterConfig& config) { config.partitions[0].max_time = Duration::minutes(10); });
+  const LogWith log(
+      [](ClusterConfig& config) { config.partitions[0].max_time = Duration::minutes(10); });
   auto spec = spec_of();
   spec->time_limit = Duration::minutes(11);
   EXPECT_TRUE(submitted(log, submit_of(spec)).has_value());
@@ -237,7 +257,8 @@ TEST(Submit, MemoryBeyondTheLimitsIsRefusedOrHadByMoreCpus) {
   EXPECT_EQ(event_of(log, spec).spec->min_cpus_per_node, 6U);
   auto elsewhere = std::make_shared<JobSpec>(*spec);
   elsewhere->text.set(JobText::kPartition, "other");
-  EXPECT_EQ(submitted(log, submit_of(elsewhere)).error().message, "Memory required by task is not available");
+  EXPECT_EQ(submitted(log, submit_of(elsewhere)).error().message,
+            "Memory required by task is not available");
   auto per_cpu = spec_of();
   per_cpu->memory_scope = MemoryScope::kPerCpu;
   per_cpu->memory_mib = 250;
@@ -280,7 +301,8 @@ TEST(Submit, AJobThatCannotEndBeforeItsDeadlineIsRefused) {
   auto spec = spec_of();
   spec->deadline = log.state().time() + Duration::minutes(5);
   spec->time_limit = Duration::minutes(10);
-  EXPECT_EQ(submitted(log, submit_of(spec)).error().message, "Requested time limit is invalid (missing or exceeds some limit)");
+  EXPECT_EQ(submitted(log, submit_of(spec)).error().message,
+            "Requested time limit is invalid (missing or exceeds some limit)");
   spec->time_min = Duration::minutes(2);
   EXPECT_TRUE(submitted(log, submit_of(spec)).has_value());
   auto unlimited = spec_of();

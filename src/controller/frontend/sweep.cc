@@ -7,7 +7,7 @@
 #include <csignal>
 #include <utility>
 
-#include "codec/words.h"
+#include "text/words.h"
 
 namespace muster::frontend {
 namespace {
@@ -61,13 +61,13 @@ std::optional<std::uint32_t> member_from(const Bitmap& set, std::uint32_t first)
 
 Sweep::Sweep(Request request, const Identity& identity, const ClusterState& state)
     : request_(std::move(request)), identity_(identity), end_(state.next_job()) {
-  if (auto* cancel = std::get_if<CancelJobs>(&request_)) {
+  if (auto* cancel = get_if<CancelJobs>(&request_)) {
     is_filter_ = cancel->filter.jobs.empty();
     selectors_ = std::move(cancel->filter.jobs);
     cancel->filter.jobs.clear();
-  } else if (auto* control = std::get_if<ControlJobs>(&request_)) {
+  } else if (auto* control = get_if<ControlJobs>(&request_)) {
     selectors_ = std::move(control->jobs);
-  } else if (const auto& update = std::get<PreparedUpdate>(request_);
+  } else if (const auto& update = get<PreparedUpdate>(request_);
              auto selector = parse_update_selector(update.name)) {
     // How many of an array run at once is the array's, whichever of its elements are named.
     const bool is_of_array =
@@ -127,7 +127,7 @@ std::size_t Sweep::do_element(Draft& draft, std::uint32_t index, std::vector<Sig
   }
   if (!is_meant(state, *record)) return 1;
   const bool is_to_split = record == array && !array->array_index && may_split();
-  const auto* control = std::get_if<ControlJobs>(&request_);
+  const auto* control = get_if<ControlJobs>(&request_);
   if (is_to_split && control != nullptr && array->is_pending() && !is_for_waiting(control->verb)) {
     // What waits is refused: no element leaves its record for that.
     const Verdict verdict = control_one(draft, array->id, *array, control->verb, identity_);
@@ -172,13 +172,13 @@ std::size_t Sweep::sift_elements(const ClusterState& state) {
 }
 
 bool Sweep::is_meant(const ClusterState& state, const Job& record) const {
-  const auto* cancel = std::get_if<CancelJobs>(&request_);
+  const auto* cancel = get_if<CancelJobs>(&request_);
   return cancel == nullptr || matches(state, record, cancel->filter);
 }
 
 std::size_t Sweep::step_filter(Draft& draft, std::size_t jobs, std::vector<SignalOrder>& orders) {
   const ClusterState& state = draft.state();
-  const auto& filter = std::get<CancelJobs>(request_).filter;
+  const auto& filter = get<CancelJobs>(request_).filter;
   const std::size_t cost_max = looks_of(jobs);
   std::size_t cost_left = cost_max;
   bool is_through = true;
@@ -207,12 +207,12 @@ std::size_t Sweep::step_filter(Draft& draft, std::size_t jobs, std::vector<Signa
 
 /// Signals alone do not take an array apart.
 bool Sweep::may_split() const {
-  const auto* cancel = std::get_if<CancelJobs>(&request_);
+  const auto* cancel = get_if<CancelJobs>(&request_);
   return cancel == nullptr || cancel->signal == 0 || cancel->signal == SIGKILL;
 }
 
 bool Sweep::is_lenient_to(const Error& error) const {
-  const auto* cancel = std::get_if<CancelJobs>(&request_);
+  const auto* cancel = get_if<CancelJobs>(&request_);
   return cancel != nullptr && cancel->is_lenient && error.code != ErrorCode::kPermissionDenied;
 }
 
@@ -268,7 +268,7 @@ void Sweep::close() {
   } else if (is_any_done_ || (first_refusal_ && is_lenient_to(*first_refusal_))) {
     first_refusal_.reset();
   }
-  if (std::holds_alternative<PreparedUpdate>(request_)) {
+  if (holds_alternative<PreparedUpdate>(request_)) {
     if (first_refusal_) return refuse(std::move(*first_refusal_));
   } else if (refusals_.empty()) {
     reply_.outcomes.push_back(JobOutcome{selectors_[at_], std::move(first_refusal_)});
@@ -281,7 +281,7 @@ void Sweep::close_elements() {
   std::erase_if(refusals_, [this](const Refusal& refusal) { return is_lenient_to(refusal.error); });
   if (refusals_.empty()) return;
   // An update of which nothing could be done is refused as a whole.
-  const bool is_update = std::holds_alternative<PreparedUpdate>(request_);
+  const bool is_update = holds_alternative<PreparedUpdate>(request_);
   if (is_update && !is_any_done_) {
     first_refusal_ = std::move(refusals_.front().error);
     return;
@@ -316,7 +316,7 @@ std::optional<Error> Sweep::do_one(Draft& draft, JobId id, std::vector<SignalOrd
   is_any_done_ = is_any_done_ || !verdict.refusal;
   // An edit that one job does not take is refused; those before it keep theirs when they were done
   // in an earlier step.
-  if (verdict.refusal && std::holds_alternative<PreparedUpdate>(request_)) {
+  if (verdict.refusal && holds_alternative<PreparedUpdate>(request_)) {
     is_open_ = false;
     refuse(std::move(*verdict.refusal));
     return std::nullopt;
@@ -335,11 +335,11 @@ const Job* Sweep::record_of(const Draft& draft, JobId id) const {
 Verdict Sweep::act(Draft& draft, JobId id, std::vector<SignalOrder>& orders) {
   const Job* job = record_of(draft, id);
   if (job == nullptr) return Verdict{false, {}};
-  if (const auto* cancel = std::get_if<CancelJobs>(&request_))
+  if (const auto* cancel = get_if<CancelJobs>(&request_))
     return cancel_one(draft, id, *job, *cancel, identity_, orders);
-  if (const auto* control = std::get_if<ControlJobs>(&request_))
+  if (const auto* control = get_if<ControlJobs>(&request_))
     return control_one(draft, id, *job, control->verb, identity_);
-  return update_one(draft, id, *job, std::get<PreparedUpdate>(request_), identity_, is_alone_);
+  return update_one(draft, id, *job, get<PreparedUpdate>(request_), identity_, is_alone_);
 }
 
 }  // namespace muster::frontend

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "codec/utf8.h"
+#include "text/utf8.h"
 
 namespace muster::frontend {
 namespace {
@@ -19,21 +19,27 @@ bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
 
 Status check_name(std::string_view what, std::string_view name) {
   if (name.size() > kNameMax) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {} bytes are too many", what, name.size()), fmt::format("give at most {}", kNameMax));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: {} bytes are too many", what, name.size()),
+                fmt::format("give at most {}", kNameMax));
   }
   if (std::ranges::any_of(name, is_control)) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it has control characters", what), "give one line of text");
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it has control characters", what),
+                "give one line of text");
   }
   if (!is_plain_utf8(name)) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it is not plain UTF-8", what), "give characters that a terminal shows as they are");
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it is not plain UTF-8", what),
+                "give characters that a terminal shows as they are");
   }
   return {};
 }
 
 Status check_text(std::string_view what, std::string_view text) {
   if (text.size() <= kTextMax && valid_utf8(text) == text) return {};
-  if (text.size() <= kTextMax) return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it is not UTF-8", what), "");
-  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {} bytes are too many", what, text.size()),
+  if (text.size() <= kTextMax)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it is not UTF-8", what), "");
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{}: {} bytes are too many", what, text.size()),
               fmt::format("give at most {}; keep what is longer in a file", kTextMax));
 }
 
@@ -44,7 +50,9 @@ Status check_labels(const ExperimentLabels& labels) {
   TRY(check_name("workspace", labels.workspace));
   TRY(check_name("project", labels.project));
   if (labels.labels.size() > kLabelsMax) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("labels: {} are too many", labels.labels.size()), fmt::format("give at most {}", kLabelsMax));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("labels: {} are too many", labels.labels.size()),
+                fmt::format("give at most {}", kLabelsMax));
   }
   for (const std::string& label : labels.labels) {
     if (label.empty()) return fail(ErrorCode::kInvalidArgument, "labels: one of them is empty", "");

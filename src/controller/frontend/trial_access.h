@@ -21,13 +21,16 @@ struct Readers {
 };
 Readers readers_of(const ClusterState& state, const Experiment& experiment);
 /// Errors: kPermissionDenied, with the way to be let in.
-Status check_readable(const ClusterState& state, const Experiment& experiment, const Identity& identity);
+Status check_readable(const ClusterState& state, const Experiment& experiment,
+                      const Identity& identity);
 
 /// The experiment, if it is there and the caller's. Errors: kNotFound, kPermissionDenied.
-Result<const Experiment*> find_own(const ClusterState& state, ExperimentId id, const Identity& identity);
+Result<const Experiment*> find_own(const ClusterState& state, ExperimentId id,
+                                   const Identity& identity);
 
-/// The trial of a message from its present run, which counts from 1. Errors: as find_own; kFailedPrecondition: another run has taken
-/// over, or the trial has ended.
-Result<const Trial*> find_running(const ClusterState& state, TrialId id, std::uint32_t run, const Identity& identity);
+/// The trial of a message from its present run, which counts from 1. Errors: as find_own;
+/// kFailedPrecondition: another run has taken over, or the trial has ended.
+Result<const Trial*> find_running(const ClusterState& state, TrialId id, std::uint32_t run,
+                                  const Identity& identity);
 
 }  // namespace muster::frontend

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "codec/trial_text.h"
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/job_check.h"
+#include "trials/trial_text.h"
 
 namespace muster::frontend {
 namespace {
@@ -16,7 +16,8 @@ constexpr Identity kHouse{UserId(0), GroupId(0), true};
 
 bool has_gpus(const ClusterState& state, PartitionIndex partition) {
   return std::ranges::any_of(state.partition(partition).nodes, [&](NodeIndex node) {
-    return std::ranges::any_of(state.nodes().at(node).config.gres, [](const GresPool& pool) { return pool.name == "gpu"; });
+    return std::ranges::any_of(state.nodes().at(node).config.gres,
+                               [](const GresPool& pool) { return pool.name == "gpu"; });
   });
 }
 
@@ -47,13 +48,15 @@ Result<JobId> submit_for_owner(Draft& draft, std::shared_ptr<JobSpec> job, std::
   return reply.job;
 }
 
-Status submit_trial(Draft& draft, const ExperimentSpec& spec, std::string_view experiment, const TrialJob& trial) {
+Status submit_trial(Draft& draft, const ExperimentSpec& spec, std::string_view experiment,
+                    const TrialJob& trial) {
   auto job = std::make_shared<JobSpec>(*spec.job);
   job->trial = trial.id;
   job->runs_before = trial.runs_before;
   job->text.set(JobText::kName, fmt::format("{}.{}", experiment, trial.index.value()));
   job->text.set(JobText::kStdOut, trial_folder(spec, trial.id) + "/output.log");
-  [[maybe_unused]] const JobId ignored = TRY(submit_for_owner(draft, std::move(job), trial.is_held ? job_flag::kTrialHeld : std::uint16_t{0}));
+  [[maybe_unused]] const JobId ignored = TRY(submit_for_owner(
+      draft, std::move(job), trial.is_held ? job_flag::kTrialHeld : std::uint16_t{0}));
   return {};
 }
 

@@ -1,4 +1,5 @@
-// The jobs of trials: one for a trial's whole life, but for an experiment that is continued, which gives it another.
+// The jobs of trials: one for a trial's whole life, but for an experiment that is continued, which
+// gives it another.
 #pragma once
 
 #include <string_view>
@@ -21,12 +22,14 @@ struct TrialJob {
 std::string own_run_folder(const Draft& draft, std::string_view root, std::string_view name);
 
 /// Submits it. `experiment`: its name. Errors: as submit.
-Status submit_trial(Draft& draft, const ExperimentSpec& spec, std::string_view experiment, const TrialJob& trial);
+Status submit_trial(Draft& draft, const ExperimentSpec& spec, std::string_view experiment,
+                    const TrialJob& trial);
 
 /// As the house submits, under its owner's name, what was checked when the experiment was created.
 Result<JobId> submit_for_owner(Draft& draft, std::shared_ptr<JobSpec> job, std::uint16_t hold);
 
-/// A slot is one GPU, or one CPU where the partition has none; each is a task of its own, so that slots may spread over nodes.
+/// A slot is one GPU, or one CPU where the partition has none; each is a task of its own, so that
+/// slots may spread over nodes.
 void give_slots(const ClusterState& state, JobSpec& job, std::uint32_t slots, bool is_single_node);
 
 }  // namespace muster::frontend

@@ -6,12 +6,6 @@
 #include <array>
 #include <functional>
 
-#include "codec/array_text.h"
-#include "codec/dependency_text.h"
-#include "codec/duration_text.h"
-#include "codec/hostlist.h"
-#include "codec/update_keys.h"
-#include "codec/words.h"
 #include "controller/config_alignment.h"
 #include "controller/frontend/dependency_circle.h"
 #include "controller/frontend/holds.h"
@@ -20,7 +14,13 @@
 #include "controller/frontend/job_texts.h"
 #include "controller/frontend/sweep.h"
 #include "controller/frontend/text_limits.h"
+#include "slurm/array_text.h"
+#include "slurm/dependency_text.h"
+#include "slurm/duration_text.h"
+#include "slurm/hostlist.h"
+#include "slurm/update_keys.h"
 #include "state/resource_need.h"
+#include "text/words.h"
 
 namespace muster::frontend {
 namespace {
@@ -355,8 +355,7 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpd
     change.job = record.id;
     change.array_throttle = edit.array_throttle;
     // A sweep over elements comes here once for each.
-    const auto* last =
-        draft.events.empty() ? nullptr : std::get_if<JobChanged>(&draft.events.back());
+    const auto* last = draft.events.empty() ? nullptr : get_if<JobChanged>(&draft.events.back());
     const bool is_said =
         last != nullptr && last->job == record.id && last->array_throttle == change.array_throttle;
     if (record.array->remaining.throttle != *edit.array_throttle && !is_said)

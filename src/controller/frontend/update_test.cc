@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "codec/update_keys.h"
 #include "controller/testing.h"
+#include "slurm/update_keys.h"
 
 namespace muster {
 namespace {
@@ -32,7 +32,7 @@ JobChanged change_of(const Log& log, JobId job, const std::string& key, const st
       update(log, UpdateKind::kJob, std::to_string(job.value()), {{key, value}}, who);
   EXPECT_FALSE(updated.error) << updated.error->text();
   EXPECT_EQ(updated.events.size(), 1U);
-  return updated.events.empty() ? JobChanged() : std::get<JobChanged>(updated.events[0]);
+  return updated.events.empty() ? JobChanged() : get<JobChanged>(updated.events[0]);
 }
 Error refusal_of(const Log& log, JobId job, const std::string& key, const std::string& value,
                  const Identity& who = kAlice) {
@@ -95,9 +95,8 @@ TEST(UpdateJob, TheThrottleIsTheArraysWhicheverElementIsNamed) {
     ASSERT_FALSE(updated.error) << name << ": " << updated.error->text();
     ASSERT_EQ(updated.events.size(), 1U) << name << ": however many elements it names";
     for (const EventBody& event : updated.events) {
-      EXPECT_EQ(std::get<JobChanged>(event).job, array)
-          << name << ": no element splits off or changes";
-      EXPECT_EQ(std::get<JobChanged>(event).array_throttle, 3U);
+      EXPECT_EQ(get<JobChanged>(event).job, array) << name << ": no element splits off or changes";
+      EXPECT_EQ(get<JobChanged>(event).array_throttle, 3U);
     }
   }
   EXPECT_TRUE(update(log, UpdateKind::kJob, fmt::format("{}_77", array.value()),
@@ -246,7 +245,7 @@ TEST(UpdateJobPriority, HoldsAndReleasesOneElementOfAnArray) {
   const std::string element = fmt::format("{}_1", array.value());
   const Updated held = update(log, UpdateKind::kJob, element, {{"Priority", "0"}}, kAlice);
   ASSERT_EQ(held.events.size(), 2U);
-  const JobId split = std::get<ArraySplit>(held.events[0]).element;
+  const JobId split = get<ArraySplit>(held.events[0]).element;
   log.add(held.events);
   EXPECT_TRUE(log.job(split).is_held());
   EXPECT_FALSE(log.job(array).is_held());
@@ -301,7 +300,7 @@ TEST(UpdateJob, HistoryDecidesADependencyOnAJobThatHasLeftMemory) {
   Draft draft(log.state());
   const Reply reply = frontend::update(draft, known, kAlice);
   ASSERT_FALSE(reply.error) << reply.error->text();
-  EXPECT_EQ(std::get<JobChanged>(draft.events.at(0)).dependencies->terms.at(0).state,
+  EXPECT_EQ(get<JobChanged>(draft.events.at(0)).dependencies->terms.at(0).state,
             DependencyState::kFailed);
 }
 
@@ -379,7 +378,7 @@ TEST(UpdateJob, ADependencyAndABeginTogether) {
     const Updated updated =
         update(log, UpdateKind::kJob, std::to_string(job.value()), std::move(values), kAlice);
     EXPECT_FALSE(updated.error);
-    return std::get<JobChanged>(updated.events.at(0)).eligible_time;
+    return get<JobChanged>(updated.events.at(0)).eligible_time;
   };
   EXPECT_EQ(eligible({{"Dependency", after}, {"StartTime", "1"}}), TimePoint::unset());
   EXPECT_EQ(eligible({{"StartTime", "1"}, {"Dependency", after}}), TimePoint::unset());
@@ -448,8 +447,7 @@ TEST(UpdateJob, OneElementOfAnArrayIsOneJob) {
   const Updated updated = update(log, UpdateKind::kJob, std::to_string(array.value()) + "_1",
                                  {{"Comment", "x"}}, kAlice);
   ASSERT_EQ(updated.events.size(), 2U);
-  EXPECT_EQ(std::get<JobChanged>(updated.events[1]).job,
-            std::get<ArraySplit>(updated.events[0]).element);
+  EXPECT_EQ(get<JobChanged>(updated.events[1]).job, get<ArraySplit>(updated.events[0]).element);
 }
 
 // ---- nodes ----
@@ -464,7 +462,7 @@ TEST(UpdateNode, IsForOperatorsAndWantsAReasonToDrain) {
   const Updated both =
       update(log, UpdateKind::kNode, "n[0-1]", {{"State", "DRAIN"}, {"Reason", "disk"}}, kRoot);
   ASSERT_EQ(both.events.size(), 2U);
-  const auto& second = std::get<NodeChanged>(both.events[1]);
+  const auto& second = get<NodeChanged>(both.events[1]);
   EXPECT_EQ(second.node, NodeIndex(1));
   EXPECT_EQ(second.set_conditions, node_condition::kDrainByOrder);
   EXPECT_EQ(second.reason, "disk");
@@ -487,7 +485,7 @@ void put_node(Log& log, int conditions, const std::string& reason, const std::st
 NodeStatus after_order(Log& log, const std::string& state) {
   const Updated updated = update(log, UpdateKind::kNode, "n0", {{"State", state}}, kRoot);
   EXPECT_FALSE(updated.error.has_value()) << updated.error->text();
-  log.add({std::get<NodeChanged>(updated.events.at(0))});
+  log.add({get<NodeChanged>(updated.events.at(0))});
   return log.state().nodes().at(NodeIndex(0)).status;
 }
 
@@ -565,7 +563,7 @@ TEST(UpdatePartition, ChangesOneAndKeepsTheRest) {
       update(log, UpdateKind::kPartition, "other",
              {{"State", "down"}, {"MaxTime", "1:00"}, {"MaxNodes", "UNLIMITED"}, {"Hidden", "YES"}},
              kRoot);
-  const auto& change = std::get<PartitionChanged>(updated.events.at(0));
+  const auto& change = get<PartitionChanged>(updated.events.at(0));
   EXPECT_EQ(change.partition, PartitionIndex(1));
   EXPECT_EQ(change.config.state, PartitionState::kDown);
   EXPECT_EQ(change.config.max_time, Duration::minutes(1));
@@ -578,8 +576,8 @@ TEST(UpdatePartition, ThereIsOneDefault) {
   Log log;
   const Updated updated = update(log, UpdateKind::kPartition, "other", {{"Default", "YES"}}, kRoot);
   ASSERT_EQ(updated.events.size(), 2U);
-  EXPECT_FALSE(std::get<PartitionChanged>(updated.events[0]).config.is_default);
-  EXPECT_TRUE(std::get<PartitionChanged>(updated.events[1]).config.is_default);
+  EXPECT_FALSE(get<PartitionChanged>(updated.events[0]).config.is_default);
+  EXPECT_TRUE(get<PartitionChanged>(updated.events[1]).config.is_default);
 }
 
 TEST(UpdatePartition, RefusesWithTheCause) {

@@ -9,7 +9,8 @@ namespace {
 constexpr kj::Duration kRetry = 30 * kj::SECONDS;
 
 bool is_due(const Experiment* experiment) {
-  return experiment != nullptr && is_final(experiment->state) && experiment->state < ExperimentState::kDeleting && !experiment->is_collected;
+  return experiment != nullptr && is_final(experiment->state) &&
+         experiment->state < ExperimentState::kDeleting && !experiment->is_collected;
 }
 
 /// The experiment that an event may have ended, or whose retention it may have changed.
@@ -30,7 +31,8 @@ RatingTask rating_task(const ClusterState& state, const Experiment& experiment) 
   task.smaller_is_better = experiment.spec->smaller_is_better;
   for (const TrialId trial : experiment.trials) {
     for (const CheckpointRef& one : state.checkpoints().of(trial)) {
-      if (one->state != CheckpointState::kCompleted || state.checkpoints().is_going(one->uuid)) continue;
+      if (one->state != CheckpointState::kCompleted || state.checkpoints().is_going(one->uuid))
+        continue;
       task.checkpoints.push_back({one->uuid, trial, std::nullopt});
       task.steps.push_back(static_cast<std::int64_t>(one->steps_completed));
     }
@@ -52,7 +54,7 @@ void Collector::begin() {
 
 void Collector::on_batch(const EventBatch& batch) {
   for (const Event& event : batch.events) {
-    if (const ExperimentId id = std::visit(Touched{}, event.body); id.value() != 0) consider(id);
+    if (const ExperimentId id = visit(Touched{}, event.body); id.value() != 0) consider(id);
   }
 }
 
@@ -68,14 +70,20 @@ kj::Promise<void> Collector::collect(ExperimentId id) {
   return measure_([task, rated](MetricStore& store) { *rated = rate(store, *task); })
       .then([this, id, task, rated, retention = experiment.retention]() -> kj::Promise<bool> {
         if (!rated->has_value()) return false;
-        return submit_(CollectCheckpoints{id, retention, not_kept(task->checkpoints, retention, task->smaller_is_better)})
-            .then([](std::vector<Reply> replies) { return !replies.empty() && !replies.front().error; });
+        return submit_(CollectCheckpoints{
+                           id, retention,
+                           not_kept(task->checkpoints, retention, task->smaller_is_better)})
+            .then([](std::vector<Reply> replies) {
+              return !replies.empty() && !replies.front().error;
+            });
       })
       .then([this, id](bool is_done) -> kj::Promise<void> {
         in_flight_.erase(id);
         // Its retention may have changed meanwhile; what could not be done is tried again.
         if (!is_due(state_.experiments().find(id))) return kj::READY_NOW;
-        return timer_.afterDelay(is_done ? 0 * kj::SECONDS : kRetry).then([this, id] { consider(id); });
+        return timer_.afterDelay(is_done ? 0 * kj::SECONDS : kRetry).then([this, id] {
+          consider(id);
+        });
       });
 }
 

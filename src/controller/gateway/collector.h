@@ -1,5 +1,6 @@
-// Sees to it that of experiments which have ended only those checkpoints stay that their retention keeps. Which those are hangs upon
-// the metric store, so that it is found out here and handed to the core, which begins the job that deletes the others.
+// Sees to it that of experiments which have ended only those checkpoints stay that their retention
+// keeps. Which those are hangs upon the metric store, so that it is found out here and handed to
+// the core, which begins the job that deletes the others.
 #pragma once
 
 #include <kj/async.h>
@@ -11,11 +12,12 @@
 #include "controller/backend/retention.h"
 #include "controller/command.h"
 #include "state/cluster_state.h"
-#include "store/metric_store.h"
+#include "store/metrics/metric_store.h"
 
 namespace muster {
 
-/// The checkpoints of an experiment that are whole and not being deleted, trial by trial, without their metrics.
+/// The checkpoints of an experiment that are whole and not being deleted, trial by trial, without
+/// their metrics.
 struct RatingTask {
   std::vector<RatedCheckpoint> checkpoints;
   std::vector<std::int64_t> steps;  ///< of each
@@ -34,7 +36,11 @@ class Collector {
   /// `keep`: runs a promise to its end. Lifetime: the state outlives it.
   using Keep = std::function<void(kj::Promise<void>)>;
   Collector(const ClusterState& state, kj::Timer& timer, Measure measure, Submit submit, Keep keep)
-      : state_(state), timer_(timer), measure_(std::move(measure)), submit_(std::move(submit)), keep_(std::move(keep)) {}
+      : state_(state),
+        timer_(timer),
+        measure_(std::move(measure)),
+        submit_(std::move(submit)),
+        keep_(std::move(keep)) {}
 
   /// Looks at all experiments: once, at the beginning.
   void begin();

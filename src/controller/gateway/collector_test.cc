@@ -1,4 +1,5 @@
-// What becomes of checkpoints when an experiment ends: measured in a real metric store, decided, and handed to a core.
+// What becomes of checkpoints when an experiment ends: measured in a real metric store, decided,
+// and handed to a core.
 #include "controller/gateway/collector.h"
 
 #include <gtest/gtest.h>
@@ -17,11 +18,14 @@ using testing::Lab;
 class House {
  public:
   House() : io_(kj::setupAsyncIo()) {
-    folder_ = std::filesystem::temp_directory_path() / ("muster-collector-" + std::to_string(::getpid()));
+    folder_ =
+        std::filesystem::temp_directory_path() / ("muster-collector-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
     store_ = std::move(MetricStore::open({(folder_ / "metrics.db").string()})).value();
-    lab.create("{name: e, entrypoint: train, checkpoint_storage: {type: shared_fs, host_path: /s, save_trial_latest: 1, save_trial_best: 1}, "
-               "searcher: {name: single, metric: loss}}");
+    lab.create(
+        "{name: e, entrypoint: train, checkpoint_storage: {type: shared_fs, host_path: /s, "
+        "save_trial_latest: 1, save_trial_best: 1}, "
+        "searcher: {name: single, metric: loss}}");
     seen_ = lab.rig.published.size();
   }
   ~House() { std::filesystem::remove_all(folder_); }
@@ -39,13 +43,16 @@ class House {
       report.metrics = {{"loss", *loss}};
       ASSERT_TRUE(store_->append({report}).has_value());
     }
-    const Checkpoint checkpoint{uuid, TrialId(1), 1, static_cast<std::uint64_t>(steps), CheckpointState::kCompleted, {}, 7, "{}", "{}"};
+    const Checkpoint checkpoint{
+        uuid, TrialId(1), 1,   static_cast<std::uint64_t>(steps), CheckpointState::kCompleted, {},
+        7,    "{}",       "{}"};
     ASSERT_FALSE(lab.rig.done(NoteCheckpoint{checkpoint, false}).error.has_value());
   }
   /// Tells the collector what was published, and lets it do what it has to.
   void follow() {
     for (; seen_ < lab.rig.published.size(); ++seen_) collector.on_batch(*lab.rig.published[seen_]);
-    for (int i = 0; i < 10; ++i) io_.provider->getTimer().afterDelay(0 * kj::SECONDS).wait(io_.waitScope);
+    for (int i = 0; i < 10; ++i)
+      io_.provider->getTimer().afterDelay(0 * kj::SECONDS).wait(io_.waitScope);
   }
   std::vector<std::string> going() const {
     const auto& collections = lab.rig.core.state().checkpoints().collections();
@@ -60,7 +67,9 @@ class House {
   std::unique_ptr<MetricStore> store_;
   kj::AsyncIoContext io_;
   struct Errors final : kj::TaskSet::ErrorHandler {
-    void taskFailed(kj::Exception&& exception) override { ADD_FAILURE() << exception.getDescription().cStr(); }
+    void taskFailed(kj::Exception&& exception) override {
+      ADD_FAILURE() << exception.getDescription().cStr();
+    }
   } errors_;
   kj::TaskSet tasks_{errors_};
   std::size_t seen_ = 0;

@@ -27,17 +27,18 @@ constexpr std::size_t kLogLinesMax = 10'000;
 /// Lists for sacct that one user has under way: each holds some hundred rows.
 constexpr std::size_t kHistoriesOfUserMax = 64;
 constexpr Duration kLogWaitMax = Duration::seconds(30);
-/// What a trial wrote last may follow its end: a node sends no more at once than the controller has room for.
+/// What a trial wrote last may follow its end: a node sends no more at once than the controller has
+/// room for.
 constexpr Duration kLastLinesArrive = Duration::milliseconds(500);
 
 bool is_question(const PreparedRequest& request) {
-  const auto* submit = std::get_if<PreparedSubmit>(&request);
+  const auto* submit = get_if<PreparedSubmit>(&request);
   return submit != nullptr && submit->is_test_only;
 }
 
 bool has_configuration(const Request& request) {
-  return std::holds_alternative<CreateExperiment>(request) ||
-         std::holds_alternative<ContinueExperiment>(request);
+  return holds_alternative<CreateExperiment>(request) ||
+         holds_alternative<ContinueExperiment>(request);
 }
 
 std::vector<Reply> refusals(std::size_t count, const Error& error) {
@@ -52,7 +53,8 @@ std::int64_t steps_of(const ReportTrial& message, const ClusterState& state) {
   if (trial == nullptr) return static_cast<std::int64_t>(message.steps);
   const std::string& time_metric = state.experiments().find(trial->experiment)->spec->time_metric;
   const auto found = std::ranges::find(message.metrics, time_metric, &NamedNumber::name);
-  const bool is_whole = found != message.metrics.end() && found->value >= 0 && found->value < 1e15 && found->value == std::floor(found->value);
+  const bool is_whole = found != message.metrics.end() && found->value >= 0 &&
+                        found->value < 1e15 && found->value == std::floor(found->value);
   return is_whole ? static_cast<std::int64_t>(found->value) : 0;
 }
 
@@ -81,30 +83,41 @@ Gateway::~Gateway() noexcept {
 }
 
 Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica)
-    : port_(port), timer_(timer), replica_(replica), turns_(timer), histories_(kHistoriesOfUserMax),
-      collector_(replica.state(), timer, [this](auto read) { return port_.measure(std::move(read)); },
-                 [this](PreparedRequest request) {
-                   Command command;
-                   command.token = next_token_++;
-                   command.identity.is_operator = true;
-                   command.requests.push_back(std::move(request));
-                   return send(std::move(command));
-                 },
-                 [this](kj::Promise<void> promise) { keep(kj::mv(promise)); }) {}
+    : port_(port),
+      timer_(timer),
+      replica_(replica),
+      turns_(timer),
+      histories_(kHistoriesOfUserMax),
+      collector_(
+          replica.state(), timer, [this](auto read) { return port_.measure(std::move(read)); },
+          [this](PreparedRequest request) {
+            Command command;
+            command.token = next_token_++;
+            command.identity.is_operator = true;
+            command.requests.push_back(std::move(request));
+            return send(std::move(command));
+          },
+          [this](kj::Promise<void> promise) { keep(kj::mv(promise)); }) {}
 
-kj::Promise<std::vector<Reply>> Gateway::submit(const Identity& identity, std::vector<Request> requests, RequestId id) {
-  if (const auto* report_only = requests.size() == 1 ? std::get_if<ReportTrial>(&requests.front()) : nullptr) {
-    return report(identity, metric_report_of(*report_only, replica_.state())).then([](std::optional<Error> error) {
-      Reply reply;
-      reply.error = std::move(error);
-      return std::vector<Reply>{std::move(reply)};
-    });
+kj::Promise<std::vector<Reply>> Gateway::submit(const Identity& identity,
+                                                std::vector<Request> requests, RequestId id) {
+  if (const auto* report_only =
+          requests.size() == 1 ? get_if<ReportTrial>(&requests.front()) : nullptr) {
+    return report(identity, metric_report_of(*report_only, replica_.state()))
+        .then([](std::optional<Error> error) {
+          Reply reply;
+          reply.error = std::move(error);
+          return std::vector<Reply>{std::move(reply)};
+        });
   }
   return submit_checked(identity, std::move(requests), id);
 }
 
-kj::Promise<std::vector<Reply>> Gateway::submit_checked(const Identity& identity, std::vector<Request> requests, RequestId id) {
-  if (const auto known = names_.find(identity.user); known != names_.end() && timer_.now() - known->second.since < kNamesLife) {
+kj::Promise<std::vector<Reply>> Gateway::submit_checked(const Identity& identity,
+                                                        std::vector<Request> requests,
+                                                        RequestId id) {
+  if (const auto known = names_.find(identity.user);
+      known != names_.end() && timer_.now() - known->second.since < kNamesLife) {
     return submit_named(identity, std::move(requests), id, known->second.names);
   }
   return port_.names(identity.user, identity.group)
@@ -117,11 +130,11 @@ kj::Promise<std::vector<Reply>> Gateway::submit_checked(const Identity& identity
 
 Result<PreparedRequest> Gateway::prepare_one(Request request, const Identity& identity,
                                              const CallerNames& names) {
-  const auto* fork = std::get_if<CreateExperiment>(&request);
+  const auto* fork = get_if<CreateExperiment>(&request);
   const Experiment* parent = fork == nullptr ? nullptr : state().experiments().find(fork->parent);
   // Before the configuration is looked at: of one that is closed there was little to build upon.
   if (parent != nullptr) TRY(frontend::check_readable(state(), *parent, identity));
-  if (const auto* more = std::get_if<ContinueExperiment>(&request))
+  if (const auto* more = get_if<ContinueExperiment>(&request))
     return prepare_continuation(*more, state());
   return prepare(std::move(request), identity, names, state().settings(), environments_);
 }
@@ -212,7 +225,9 @@ kj::Promise<std::vector<Reply>> Gateway::send_or_ask(Command command) {
   const std::size_t count = command.requests.size();
   if (std::ranges::any_of(command.requests, is_question)) {
     if (count == 1) return ask(std::move(command));
-    return refusals(count, Error{ErrorCode::kInvalidArgument, "a job that is only tested stands alone", "make several requests of it"});
+    return refusals(count,
+                    Error{ErrorCode::kInvalidArgument, "a job that is only tested stands alone",
+                          "make several requests of it"});
   }
   return send(std::move(command));
 }
@@ -235,7 +250,7 @@ kj::Promise<std::vector<Reply>> Gateway::send(Command command) {
 std::vector<TrialId> Gateway::deleted_trials(const EventBatch& batch) const {
   std::vector<TrialId> trials;
   for (const Event& event : batch.events) {
-    const auto* deleted = std::get_if<ExperimentDeleted>(&event.body);
+    const auto* deleted = get_if<ExperimentDeleted>(&event.body);
     if (deleted == nullptr) continue;
     const auto& all = state().experiments().find(deleted->experiment)->trials;
     trials.insert(trials.end(), all.begin(), all.end());
@@ -258,7 +273,7 @@ void Gateway::on_update(const DurableUpdate& update) {
   if (!waiters_->empty()) wake_waiters(*update.batch);
   if (!stop_waiters_->empty()) wake_stop_waiters(*update.batch);
   for (const Event& event : update.batch->events) {
-    const auto* ended = std::get_if<TrialEnded>(&event.body);
+    const auto* ended = get_if<TrialEnded>(&event.body);
     if (ended != nullptr) port_.wake_log_readers({LogOwnerKind::kTrial, ended->trial.value()});
   }
 }
@@ -359,16 +374,23 @@ kj::Promise<std::optional<Error>> send_pages(Pages pages, SendPage send) {
   auto stream = kj::heap<PageStream>(PageStream{std::move(pages), std::move(send)});
   auto lanes = kj::heapArrayBuilder<kj::Promise<void>>(kPagesInFlight);
   for (int i = 0; i < kPagesInFlight; ++i) lanes.add(stream->lane());
-  return kj::joinPromises(lanes.finish()).then([]() -> std::optional<Error> { return std::nullopt; }).attach(kj::mv(stream));
+  return kj::joinPromises(lanes.finish())
+      .then([]() -> std::optional<Error> { return std::nullopt; })
+      .attach(kj::mv(stream));
 }
 
 }  // namespace
 
-kj::Promise<std::optional<Error>> Gateway::query(const Identity& identity, Query query, SendPage send) {
-  if (const Status sorted = sort_lists(query.filter); !sorted.has_value()) return std::optional<Error>(sorted.error());
-  if (query.kind == QueryKind::kHistory) return query_history(identity, std::move(query), std::move(send));
-  if (query.kind == QueryKind::kJobs && query.detail == QueryDetail::kWhy) return query_why(identity, std::move(query), std::move(send));
-  if (query.kind == QueryKind::kJobs || query.kind == QueryKind::kSteps) return query_jobs(identity, std::move(query), std::move(send));
+kj::Promise<std::optional<Error>> Gateway::query(const Identity& identity, Query query,
+                                                 SendPage send) {
+  if (const Status sorted = sort_lists(query.filter); !sorted.has_value())
+    return std::optional<Error>(sorted.error());
+  if (query.kind == QueryKind::kHistory)
+    return query_history(identity, std::move(query), std::move(send));
+  if (query.kind == QueryKind::kJobs && query.detail == QueryDetail::kWhy)
+    return query_why(identity, std::move(query), std::move(send));
+  if (query.kind == QueryKind::kJobs || query.kind == QueryKind::kSteps)
+    return query_jobs(identity, std::move(query), std::move(send));
   if (query.kind == QueryKind::kToken) return send_token(identity, query, std::move(send));
   if (query.kind == QueryKind::kBatchScript) return query_script(identity, query, std::move(send));
   auto pages = replica_.answer(identity, query);
@@ -376,36 +398,51 @@ kj::Promise<std::optional<Error>> Gateway::query(const Identity& identity, Query
   return send_pages(std::move(pages).value(), std::move(send));
 }
 
-kj::Promise<std::optional<Error>> Gateway::query_script(const Identity& identity, const Query& query, SendPage send) {
-  const Job* job = query.filter.jobs.empty() ? nullptr : replica_.state().jobs().find(query.filter.jobs.front().job);
-  if (job == nullptr) return std::optional<Error>(Error{ErrorCode::kNotFound, "Invalid job id specified", ""});
+kj::Promise<std::optional<Error>> Gateway::query_script(const Identity& identity,
+                                                        const Query& query, SendPage send) {
+  const Job* job = query.filter.jobs.empty()
+                       ? nullptr
+                       : replica_.state().jobs().find(query.filter.jobs.front().job);
+  if (job == nullptr)
+    return std::optional<Error>(Error{ErrorCode::kNotFound, "Invalid job id specified", ""});
   if (!frontend::may_control(*job, identity)) {
-    return std::optional<Error>(Error{ErrorCode::kPermissionDenied, "Access/permission denied", ""});
+    return std::optional<Error>(
+        Error{ErrorCode::kPermissionDenied, "Access/permission denied", ""});
   }
   if (job->spec->script.value() == 0) {
     return std::optional<Error>(Error{ErrorCode::kNotFound, "job has no batch script", ""});
   }
-  return port_.blob(job->spec->script).then([send](Result<std::string> bytes) -> kj::Promise<std::optional<Error>> {
-    if (!bytes.has_value()) return std::optional<Error>(bytes.error());
-    Page page;
-    page.bytes = std::move(bytes).value();
-    return send(records::encode_page(page)).then([]() -> std::optional<Error> { return std::nullopt; });
-  });
+  return port_.blob(job->spec->script)
+      .then([send](Result<std::string> bytes) -> kj::Promise<std::optional<Error>> {
+        if (!bytes.has_value()) return std::optional<Error>(bytes.error());
+        Page page;
+        page.bytes = std::move(bytes).value();
+        return send(records::encode_page(page)).then([]() -> std::optional<Error> {
+          return std::nullopt;
+        });
+      });
 }
 
-kj::Promise<Result<LogAnswer>> Gateway::read_logs(const Identity& identity, LogQuery query, Duration wait) {
-  const Trial* trial = query.owner.kind == LogOwnerKind::kTrial ? replica_.state().experiments().find(TrialId(query.owner.id)) : nullptr;
-  if (trial == nullptr) return Result<LogAnswer>(fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", query.owner.id)));
-  const Status readable = frontend::check_readable(state(), *state().experiments().find(trial->experiment), identity);
+kj::Promise<Result<LogAnswer>> Gateway::read_logs(const Identity& identity, LogQuery query,
+                                                  Duration wait) {
+  const Trial* trial = query.owner.kind == LogOwnerKind::kTrial
+                           ? replica_.state().experiments().find(TrialId(query.owner.id))
+                           : nullptr;
+  if (trial == nullptr)
+    return Result<LogAnswer>(
+        fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", query.owner.id)));
+  const Status readable =
+      frontend::check_readable(state(), *state().experiments().find(trial->experiment), identity);
   if (!readable.has_value()) return Result<LogAnswer>(fail(readable.error()));
   const bool is_over = trial->is_over();
   query.lines_max = std::min(query.lines_max, kLogLinesMax);
   query.bytes_max = std::min(query.bytes_max, LogQuery().bytes_max);
   wait = std::min(wait, is_over ? kLastLinesArrive : kLogWaitMax);
-  return port_.read_logs(std::move(query), wait).then([is_over](Result<LogPage> page) -> Result<LogAnswer> {
-    if (!page.has_value()) return fail(page.error());
-    return LogAnswer{std::move(page).value(), is_over};
-  });
+  return port_.read_logs(std::move(query), wait)
+      .then([is_over](Result<LogPage> page) -> Result<LogAnswer> {
+        if (!page.has_value()) return fail(page.error());
+        return LogAnswer{std::move(page).value(), is_over};
+      });
 }
 
 }  // namespace muster

@@ -9,8 +9,6 @@
 #include <memory>
 #include <unordered_map>
 
-#include "codec/determined_text.h"
-#include "codec/token_text.h"
 #include "controller/command.h"
 #include "controller/core.h"
 #include "controller/gateway/collector.h"
@@ -20,7 +18,9 @@
 #include "controller/gateway/query_replica.h"
 #include "controller/prepare.h"
 #include "model/metric.h"
-#include "store/token_store.h"
+#include "store/tokens/token_store.h"
+#include "text/token_text.h"
+#include "trials/determined_text.h"
 #include "wire/controller_calls.h"
 
 namespace muster {

@@ -23,7 +23,8 @@ void add_run(HistoryListing& listing, HistoryRun run) {
     listing.ready.push_back(std::move(run));
     return;
   }
-  if (listing.newest && listing.newest->job.id != run.job.id) listing.ready.push_back(std::move(*listing.newest));
+  if (listing.newest && listing.newest->job.id != run.job.id)
+    listing.ready.push_back(std::move(*listing.newest));
   listing.newest = std::move(run);
 }
 
@@ -34,15 +35,19 @@ void add_live_before(HistoryListing& listing, const HistoryKey& key) {
   }
 }
 
-/// An array's record that its last element, which keeps the number, has taken over since: the record stood for all that are not shown.
-bool stands_for_elements(const HistoryRun& run) { return !run.job.array_index && run.job.array_remaining_count > 1; }
+/// An array's record that its last element, which keeps the number, has taken over since: the
+/// record stood for all that are not shown.
+bool stands_for_elements(const HistoryRun& run) {
+  return !run.job.array_index && run.job.array_remaining_count > 1;
+}
 /// A state that was lost gave the same numbers, but not at the same time.
 bool is_same(const HistoryRun& live, const HistoryRun& stored) {
   return live.key() == stored.key() && live.job.submit_time == stored.job.submit_time;
 }
 
 void add_stored(HistoryListing& listing, JobView job) {
-  if (listing.memory.has_in_record(job.id, job.array_job) || !matches(job, listing.query.filter)) return;
+  if (listing.memory.has_in_record(job.id, job.array_job) || !matches(job, listing.query.filter))
+    return;
   HistoryRun run;
   run.job = std::move(job);
   run.has_stored_steps = listing.query.is_steps;
@@ -60,7 +65,8 @@ void pass_over(HistoryListing& listing, const HistoryKey& key, std::size_t count
   listing.damaged_count += count;
 }
 
-/// Reads history once and merges what memory has up to there. At last beyond what memory knows: a state that was lost leaves its history.
+/// Reads history once and merges what memory has up to there. At last beyond what memory knows: a
+/// state that was lost leaves its history.
 Status read_on(HistoryListing& listing, HistoryStore* store) {
   const JobId until = listing.memory.is_done() ? JobId(UINT32_MAX) : listing.memory.position();
   HistoryPage page;
@@ -77,7 +83,8 @@ Status read_on(HistoryListing& listing, HistoryStore* store) {
   }
   for (JobView& job : page.jobs) add_stored(listing, std::move(job));
   const HistoryKey& reached = listing.stored.after;
-  add_live_before(listing, {reached.job, reached.attempt == UINT32_MAX ? reached.attempt : reached.attempt + 1});
+  add_live_before(listing, {reached.job,
+                            reached.attempt == UINT32_MAX ? reached.attempt : reached.attempt + 1});
   listing.is_caught_up = page.is_end;
   if (listing.is_caught_up && listing.memory.is_done() && listing.newest) {
     listing.ready.push_back(*std::exchange(listing.newest, std::nullopt));
@@ -100,7 +107,8 @@ Result<std::size_t> show_front(HistoryListing& listing, HistoryStore* store, Pag
     pass_over(listing, run.key(), stored.damaged_count);
     listing.shown_step = stored.last;
     for (StepView& step : stored.steps) {
-      if (!std::ranges::binary_search(run.steps, step.id, {}, &StepView::id)) writer.add(std::move(step));
+      if (!std::ranges::binary_search(run.steps, step.id, {}, &StepView::id))
+        writer.add(std::move(step));
     }
     rows = stored.row_count();
     run.has_stored_steps = rows == kRowsMax;

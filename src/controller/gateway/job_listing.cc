@@ -18,7 +18,8 @@ bool JobListing::has_in_record(JobId id, JobId array) const {
 }
 
 void JobListing::pass(JobId position, JobId next_job) {
-  CHECK(position >= position_ && position <= limit(), "a list of jobs goes from {} to {}", position_.value(), position.value());
+  CHECK(position >= position_ && position <= limit(), "a list of jobs goes from {} to {}",
+        position_.value(), position.value());
   position_ = position;
   if (!passed_.empty() && passed_.back().next_job == next_job) {
     passed_.back().until = position;

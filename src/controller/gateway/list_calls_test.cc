@@ -1,4 +1,5 @@
-// Long lists on their way through the gateway: who waits for whom, and what is held for a client that does not read.
+// Long lists on their way through the gateway: who waits for whom, and what is held for a client
+// that does not read.
 #include <gtest/gtest.h>
 #include <kj/async-io.h>
 
@@ -69,7 +70,8 @@ TEST(ListCalls, AnAnswerIsWhole) {
   Hall hall;
   for (const QueryKind kind : {QueryKind::kJobs, QueryKind::kHistory}) {
     Reader reader;
-    EXPECT_FALSE(hall.gateway.query(kAlice, Hall::list_of(kind), reader.sink()).wait(hall.io.waitScope));
+    EXPECT_FALSE(
+        hall.gateway.query(kAlice, Hall::list_of(kind), reader.sink()).wait(hall.io.waitScope));
     EXPECT_EQ(reader.jobs, std::size_t{kJobs});
     EXPECT_GE(reader.pages, kJobs / 300);
   }
@@ -113,7 +115,8 @@ TEST(ListCalls, WhoStopsReadingHoldsOnePageAndNoWorkIsDoneForHim) {
     EXPECT_EQ(hall.asked, asked);
     // Others are not kept by it.
     Reader other;
-    EXPECT_FALSE(hall.gateway.query(kBob, Hall::list_of(kind), other.sink()).wait(hall.io.waitScope));
+    EXPECT_FALSE(
+        hall.gateway.query(kBob, Hall::list_of(kind), other.sink()).wait(hall.io.waitScope));
     EXPECT_EQ(other.jobs, std::size_t{kJobs});
     // It goes on where it stood.
     reader.room = 1'000'000;
@@ -132,7 +135,9 @@ TEST(ListCalls, WhoLeavesFreesAllOfIt) {
     {
       auto witness = std::make_shared<int>(0);
       held = witness;
-      SendPage sink = [witness, send = reader->sink()](const std::string& bytes) { return send(bytes); };
+      SendPage sink = [witness, send = reader->sink()](const std::string& bytes) {
+        return send(bytes);
+      };
       witness.reset();
       auto answer = hall.gateway.query(kAlice, Hall::list_of(kind), std::move(sink));
       for (int i = 0; i < 20; ++i) EXPECT_FALSE(answer.poll(hall.io.waitScope));
@@ -141,7 +146,8 @@ TEST(ListCalls, WhoLeavesFreesAllOfIt) {
     EXPECT_TRUE(held.expired());
     reader = nullptr;
     Reader other;
-    EXPECT_FALSE(hall.gateway.query(kBob, Hall::list_of(kind), other.sink()).wait(hall.io.waitScope));
+    EXPECT_FALSE(
+        hall.gateway.query(kBob, Hall::list_of(kind), other.sink()).wait(hall.io.waitScope));
     EXPECT_EQ(other.jobs, std::size_t{kJobs});
   }
 }

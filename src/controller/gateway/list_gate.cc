@@ -4,7 +4,8 @@
 
 namespace muster {
 
-ListGate::ListGate(std::size_t of_user_max) : state_(std::make_shared<State>(State{of_user_max, {}})) {}
+ListGate::ListGate(std::size_t of_user_max)
+    : state_(std::make_shared<State>(State{of_user_max, {}})) {}
 
 kj::Promise<kj::Own<ListGate::Ticket>> ListGate::enter(UserId user) {
   Lists& lists = state_->users[user];

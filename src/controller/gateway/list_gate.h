@@ -1,5 +1,6 @@
-// How many lists each user has on their way at once: what is under way holds memory, so the others wait for one of them to end. A user
-// whose clients do not read what they asked for keeps nobody but himself waiting. Belongs to the gateway's thread.
+// How many lists each user has on their way at once: what is under way holds memory, so the others
+// wait for one of them to end. A user whose clients do not read what they asked for keeps nobody
+// but himself waiting. Belongs to the gateway's thread.
 #pragma once
 
 #include <kj/async.h>

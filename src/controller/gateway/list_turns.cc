@@ -14,8 +14,8 @@ kj::Promise<void> ListTurns::take(UserId user, std::function<std::size_t()> work
   return kj::mv(paf.promise);
 }
 
-/// The loop looks for what came from outside only when it has nothing else to do, and a timer that is due at once is such a thing: an
-/// event of the loop's own would be taken before all that.
+/// The loop looks for what came from outside only when it has nothing else to do, and a timer that
+/// is due at once is such a thing: an event of the loop's own would be taken before all that.
 void ListTurns::spend(std::size_t cost) {
   const bool is_first = spent_ == 0;
   spent_ += cost == 0 ? 1 : cost;

@@ -18,9 +18,10 @@ class ListTurns final : private kj::TaskSet::ErrorHandler {
  public:
   explicit ListTurns(kj::Timer& timer) : timer_(timer), tasks_(*this) {}
 
-  /// Runs `work`, a slice of a list for `user`, which answers what it cost: about as many jobs as it showed. At once when little such
-  /// work was done since other events were last looked for, else in turn, users by turns. Fulfilled when it has run; dropping the promise
-  /// before that means that it never runs.
+  /// Runs `work`, a slice of a list for `user`, which answers what it cost: about as many jobs as
+  /// it showed. At once when little such work was done since other events were last looked for,
+  /// else in turn, users by turns. Fulfilled when it has run; dropping the promise before that
+  /// means that it never runs.
   kj::Promise<void> take(UserId user, std::function<std::size_t()> work);
 
   /// What is made of lists between two looks at other events, in jobs: about a millisecond.

@@ -22,7 +22,9 @@ class ListTurnsTest : public ::testing::Test {
     });
   }
   /// What is ready runs, and then what has come from outside is looked for, once.
-  void look_outside() { io.provider->getTimer().afterDelay(0 * kj::NANOSECONDS).wait(io.waitScope); }
+  void look_outside() {
+    io.provider->getTimer().afterDelay(0 * kj::NANOSECONDS).wait(io.waitScope);
+  }
 
   kj::AsyncIoContext io;
   ListTurns turns;
@@ -72,9 +74,7 @@ TEST_F(ListTurnsTest, UsersTakeTurns) {
 TEST_F(ListTurnsTest, WhoHasLeftHasNoTurn) {
   auto first = take(kAlice, 'a');
   auto last = take(kAlice, 'c');
-  {
-    auto gone = take(kBob, 'b');
-  }
+  { auto gone = take(kBob, 'b'); }
   last.wait(io.waitScope);
   for (int i = 0; i < 3; ++i) look_outside();
   EXPECT_EQ(order, "ac");

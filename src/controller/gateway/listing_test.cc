@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "base/rng.h"
-#include "codec/array_text.h"
 #include "controller/gateway/history_listing.h"
 #include "controller/gateway/query_replica.h"
 #include "records/page_codec.h"
+#include "slurm/array_text.h"
 #include "state/testing.h"
 #include "state/views.h"
 

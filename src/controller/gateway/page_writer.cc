@@ -37,11 +37,13 @@ TextPack<Key> cut(const TextPack<Key>& pack) {
 }
 
 std::size_t texts_of(const JobView& job) {
-  return (job.spec == nullptr ? 0 : job.spec->text.buffer().size()) + job.detail.size() + job.dependency.size() + job.node_list.size() +
-         job.planned_node_list.size() + job.array_remaining.size() + job.std_out.size() + job.std_err.size() + job.std_in.size();
+  return (job.spec == nullptr ? 0 : job.spec->text.buffer().size()) + job.detail.size() +
+         job.dependency.size() + job.node_list.size() + job.planned_node_list.size() +
+         job.array_remaining.size() + job.std_out.size() + job.std_err.size() + job.std_in.size();
 }
 std::size_t texts_of(const StepView& step) {
-  return (step.spec == nullptr ? 0 : step.spec->text.buffer().size()) + step.name.size() + step.node_list.size() + step.detail.size();
+  return (step.spec == nullptr ? 0 : step.spec->text.buffer().size()) + step.name.size() +
+         step.node_list.size() + step.detail.size();
 }
 
 }  // namespace
@@ -61,11 +63,15 @@ void PageWriter::add(JobView job) {
       shorter->text = cut(job.spec->text);
       job.spec = std::move(shorter);
     }
-    for (std::string* text : {&job.detail, &job.dependency, &job.array_remaining, &job.std_out, &job.std_err, &job.std_in}) cut(*text);
+    for (std::string* text : {&job.detail, &job.dependency, &job.array_remaining, &job.std_out,
+                              &job.std_err, &job.std_in})
+      cut(*text);
   }
   // A row has few of its texts.
-  const std::size_t bytes = is_row ? kRowBytes + job.node_list.size() + job.detail.size() + job.dependency.size() + job.spec->name().size()
-                                   : kViewBytes + texts_of(job) + job.grants.size() * kRowBytes + job.reasons.details.size() * kRowBytes;
+  const std::size_t bytes = is_row ? kRowBytes + job.node_list.size() + job.detail.size() +
+                                         job.dependency.size() + job.spec->name().size()
+                                   : kViewBytes + texts_of(job) + job.grants.size() * kRowBytes +
+                                         job.reasons.details.size() * kRowBytes;
   page_.jobs.push_back(std::move(job));
   count(bytes);
 }
@@ -85,8 +91,11 @@ void PageWriter::add(StepView step) {
 }
 
 void PageWriter::add(ExperimentView experiment) {
-  const std::size_t texts = experiment.spec == nullptr ? 0 : experiment.spec->config.size() + experiment.spec->original.size();
-  const std::size_t bytes = 4 * kViewBytes + texts + experiment.labels.notes.size() + experiment.labels.description.size();
+  const std::size_t texts = experiment.spec == nullptr
+                                ? 0
+                                : experiment.spec->config.size() + experiment.spec->original.size();
+  const std::size_t bytes = 4 * kViewBytes + texts + experiment.labels.notes.size() +
+                            experiment.labels.description.size();
   page_.experiments.push_back(std::move(experiment));
   count(bytes);
 }
@@ -105,7 +114,8 @@ void PageWriter::add(Checkpoint checkpoint) {
 }
 
 void PageWriter::add(Document document) {
-  const std::size_t bytes = kRowBytes + document.body.size() + document.checkpoints.size() * kRowBytes;
+  const std::size_t bytes =
+      kRowBytes + document.body.size() + document.checkpoints.size() * kRowBytes;
   page_.documents.push_back(std::move(document));
   count(bytes);
 }

@@ -10,8 +10,9 @@
 
 namespace muster {
 
-/// Collects views and encodes a page whenever it is full. Of a job or step whose texts alone would fill a page, each long text is cut and
-/// says so: one such row must not keep anybody from reading the others.
+/// Collects views and encodes a page whenever it is full. Of a job or step whose texts alone would
+/// fill a page, each long text is cut and says so: one such row must not keep anybody from reading
+/// the others.
 class PageWriter {
  public:
   explicit PageWriter(QueryDetail detail = QueryDetail::kFull) : detail_(detail) {}

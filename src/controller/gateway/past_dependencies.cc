@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <variant>
 
-#include "codec/dependency_text.h"
-#include "codec/words.h"
+#include "slurm/dependency_text.h"
+#include "text/words.h"
 
 namespace muster {
 namespace {
@@ -50,8 +50,8 @@ bool stays(const ClusterState& state, JobId id, TimePoint now) {
 
 /// On whom a job is to depend. None of what cannot be understood: the core refuses that.
 std::vector<DependencyTerm> terms_of(const PreparedRequest& request) {
-  if (const auto* submit = std::get_if<PreparedSubmit>(&request)) return submit->dependencies.terms;
-  const auto* update = std::get_if<PreparedUpdate>(&request);
+  if (const auto* submit = get_if<PreparedSubmit>(&request)) return submit->dependencies.terms;
+  const auto* update = get_if<PreparedUpdate>(&request);
   if (update == nullptr || update->kind != UpdateKind::kJob) return {};
   std::vector<DependencyTerm> terms;
   for (const auto& [name, value] : update->values) {
@@ -92,9 +92,9 @@ void decide_past_terms(std::vector<PreparedRequest>& requests, const std::vector
       const bool is_past = is_outcome_wanted(term) && std::ranges::binary_search(jobs, term.job);
       if (is_past) term.state = decide(term, ended);
     }
-    if (auto* submit = std::get_if<PreparedSubmit>(&request)) {
+    if (auto* submit = get_if<PreparedSubmit>(&request)) {
       submit->dependencies.terms = std::move(terms);
-    } else if (auto* update = std::get_if<PreparedUpdate>(&request)) {
+    } else if (auto* update = get_if<PreparedUpdate>(&request)) {
       std::erase_if(terms, [](const DependencyTerm& term) {
         return term.state == DependencyState::kUnfulfilled;
       });

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "codec/dependency_text.h"
+#include "slurm/dependency_text.h"
 #include "state/testing.h"
 
 namespace muster {
@@ -31,7 +31,7 @@ std::vector<DependencyState> decided(const std::string& text, const std::vector<
   for (const JobView& view : views) ends.push_back(past_end_of(view));
   decide_past_terms(requests, jobs, ends);
   std::vector<DependencyState> states;
-  for (const DependencyTerm& term : std::get<PreparedSubmit>(requests[0]).dependencies.terms)
+  for (const DependencyTerm& term : get<PreparedSubmit>(requests[0]).dependencies.terms)
     states.push_back(term.state);
   return states;
 }
@@ -69,7 +69,7 @@ TEST(PastDependencies, AnUpdateIsAnsweredLikeASubmission) {
       UpdateObject{UpdateKind::kJob, "2", {{"dependency", "afterok:1,afterany:1"}}});
   EXPECT_EQ(past_jobs(log.state(), log.state().time(), requests), std::vector{gone});
   decide_past_terms(requests, {gone}, {past_end_of(ended(1, JobState::kFailed))});
-  const auto& past = std::get<PreparedUpdate>(requests[0]).past;
+  const auto& past = get<PreparedUpdate>(requests[0]).past;
   ASSERT_EQ(past.size(), 1U);
   EXPECT_EQ(past[0].kind, DependencyKind::kAfterOk);
   EXPECT_EQ(past[0].state, kFailed);

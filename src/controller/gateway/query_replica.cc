@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
-#include "codec/conf_shown.h"
-#include "codec/config_secrets.h"
-#include "codec/hostlist.h"
 #include "controller/frontend/frontend.h"
 #include "controller/frontend/trial_access.h"
 #include "controller/gateway/page_writer.h"
 #include "controller/gateway/view_filter.h"
 #include "records/page_codec.h"
+#include "slurm/conf/conf_shown.h"
+#include "slurm/hostlist.h"
 #include "state/views.h"
+#include "trials/config_secrets.h"
 
 namespace muster {
 namespace {

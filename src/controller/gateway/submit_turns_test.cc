@@ -86,7 +86,7 @@ TEST(SubmitTurns, ManyConfigurationsInOneCallAreRefusedUnread) {
 TEST(SubmitTurns, AJobThatIsOnlyTestedComesToThePlannerAndNeverToTheCore) {
   Recorder recorder;
   Request question = job();
-  std::get<SubmitJob>(question).is_test_only = true;
+  get<SubmitJob>(question).is_test_only = true;
   const auto replies = recorder.submit(kBob, {question}).wait(recorder.io.waitScope);
   EXPECT_FALSE(replies.at(0).error);
   EXPECT_EQ(recorder.questions, 1U);

@@ -1,4 +1,5 @@
-// What runs say and ask through the gateway: in which order it is kept, who hears of it, and who is refused.
+// What runs say and ask through the gateway: in which order it is kept, who hears of it, and who is
+// refused.
 #include <gtest/gtest.h>
 #include <kj/async-io.h>
 
@@ -18,17 +19,24 @@ using testing::kBob;
 using testing::kRoot;
 using testing::Rig;
 
-/// A core with a running trial, and the gateway over a replica of it. Reports wait until the test says that they are stored.
+/// A core with a running trial, and the gateway over a replica of it. Reports wait until the test
+/// says that they are stored.
 class Desk final : public GatewayPort {
  public:
-  Desk() : io_(kj::setupAsyncIo()), replica_("host", "test"), gateway(*this, io_.provider->getTimer(), replica_) {
+  Desk()
+      : io_(kj::setupAsyncIo()),
+        replica_("host", "test"),
+        gateway(*this, io_.provider->getTimer(), replica_) {
     role_.load(rig.core.state());
     rig.connect_all();
     CreateExperiment create;
-    create.config = "{name: e, entrypoint: train, max_restarts: 3, hyperparameters: {lr: 1}, searcher: {name: single, metric: loss}}";
+    create.config =
+        "{name: e, entrypoint: train, max_restarts: 3, hyperparameters: {lr: 1}, searcher: {name: "
+        "single, metric: loss}}";
     create.job = testing::spec_of("base");
     LastBlob last;
-    rig.done(prepare_experiment(std::move(create), kAlice, CallerNames{"alice", "users"}, last).value());
+    rig.done(
+        prepare_experiment(std::move(create), kAlice, CallerNames{"alice", "users"}, last).value());
     settle();
   }
   ~Desk() noexcept override = default;
@@ -45,11 +53,21 @@ class Desk final : public GatewayPort {
     gateway.on_reply(token, rig.replies.at(token));
   }
   void forecast(Command) override {}
-  kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId>) override { return std::map<JobId, Reasons>(); }
-  kj::Promise<Result<HistorySlice>> history(UserId, HistoryListing) override { return Result<HistorySlice>(fail(ErrorCode::kUnavailable, "no history here")); }
-  kj::Promise<Result<std::string>> blob(BlobId) override { return Result<std::string>(std::string()); }
-  kj::Promise<CallerNames> names(UserId, GroupId) override { return CallerNames{"alice", "users", {}}; }
-  kj::Promise<Result<std::string>> token(TokenOwner owner, TimePoint) override { return Result<std::string>("token of " + owner.name); }
+  kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId>) override {
+    return std::map<JobId, Reasons>();
+  }
+  kj::Promise<Result<HistorySlice>> history(UserId, HistoryListing) override {
+    return Result<HistorySlice>(fail(ErrorCode::kUnavailable, "no history here"));
+  }
+  kj::Promise<Result<std::string>> blob(BlobId) override {
+    return Result<std::string>(std::string());
+  }
+  kj::Promise<CallerNames> names(UserId, GroupId) override {
+    return CallerNames{"alice", "users", {}};
+  }
+  kj::Promise<Result<std::string>> token(TokenOwner owner, TimePoint) override {
+    return Result<std::string>("token of " + owner.name);
+  }
   kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) override {
     stored.push_back(std::move(report));
     auto paf = kj::newPromiseAndFulfiller<Result<ReportOutcome>>();
@@ -58,8 +76,12 @@ class Desk final : public GatewayPort {
   }
   kj::Promise<void> measure(std::function<void(MetricStore&)>) override { return kj::READY_NOW; }
   void forget_trials(std::vector<TrialId>) override {}
-  void begin_metrics(TrialId, std::uint32_t run, std::int64_t steps) override { begun.emplace_back(run, steps); }
-  kj::Promise<Result<LogPage>> read_logs(LogQuery, Duration) override { return Result<LogPage>(LogPage()); }
+  void begin_metrics(TrialId, std::uint32_t run, std::int64_t steps) override {
+    begun.emplace_back(run, steps);
+  }
+  kj::Promise<Result<LogPage>> read_logs(LogQuery, Duration) override {
+    return Result<LogPage>(LogPage());
+  }
   void wake_log_readers(LogOwner) override {}
 
   /// The oldest report that waits is stored.
@@ -84,7 +106,8 @@ class Desk final : public GatewayPort {
       gateway.on_update(update);
     }
   }
-  MetricReport report(const char* group, double loss, std::uint32_t run = 1, std::int64_t steps = 4) const {
+  MetricReport report(const char* group, double loss, std::uint32_t run = 1,
+                      std::int64_t steps = 4) const {
     MetricReport made;
     made.trial = TrialId(1);
     made.run = run;
@@ -145,7 +168,8 @@ TEST(TrialCalls, TrainingIsNotTold) {
 }
 
 TEST(TrialCalls, WhatTheStoreRefusesReachesNoSearch) {
-  for (const ReportOutcome outcome : {ReportOutcome::kConflict, ReportOutcome::kStale, ReportOutcome::kInvalid}) {
+  for (const ReportOutcome outcome :
+       {ReportOutcome::kConflict, ReportOutcome::kStale, ReportOutcome::kInvalid}) {
     Desk desk;
     auto answer = desk.gateway.report(kAlice, desk.report("validation", 0.5));
     desk.finish(outcome);
@@ -156,8 +180,10 @@ TEST(TrialCalls, WhatTheStoreRefusesReachesNoSearch) {
 
 TEST(TrialCalls, StrangersAndOtherRunsAreRefusedBeforeAnythingIsStored) {
   Desk desk;
-  EXPECT_EQ(desk.wait(desk.gateway.report(kBob, desk.report("validation", 0.5)))->code, ErrorCode::kPermissionDenied);
-  EXPECT_EQ(desk.wait(desk.gateway.report(kAlice, desk.report("validation", 0.5, 2)))->message, "invalid run id, 2 (reported) != 1 (expected)");
+  EXPECT_EQ(desk.wait(desk.gateway.report(kBob, desk.report("validation", 0.5)))->code,
+            ErrorCode::kPermissionDenied);
+  EXPECT_EQ(desk.wait(desk.gateway.report(kAlice, desk.report("validation", 0.5, 2)))->message,
+            "invalid run id, 2 (reported) != 1 (expected)");
   MetricReport unknown = desk.report("validation", 0.5);
   unknown.trial = TrialId(9);
   EXPECT_EQ(desk.wait(desk.gateway.report(kAlice, unknown))->code, ErrorCode::kNotFound);
@@ -174,16 +200,18 @@ TEST(TrialCalls, ASearcherMetricThatIsNoNumberIsRefusedBeforeItIsStored) {
 
 TEST(TrialCalls, ARunsMetricsBeginWhereItsCheckpointIs) {
   Desk desk;
-  desk.rig.done(NoteCheckpoint{{"a", TrialId(1), 1, 40, CheckpointState::kCompleted, {}, 0, "{}", "{}"}, false});
+  desk.rig.done(NoteCheckpoint{
+      {"a", TrialId(1), 1, 40, CheckpointState::kCompleted, {}, 0, "{}", "{}"}, false});
   const auto send = [&](std::uint32_t run) {
     auto answer = desk.gateway.report(kAlice, desk.report("training", 1, run, 41));
     desk.finish(ReportOutcome::kStored);
     EXPECT_FALSE(desk.wait(kj::mv(answer)));
   };
   send(1);
-  EXPECT_TRUE(desk.begun.empty()) << "the first run goes on from nothing, not even from its own checkpoint";
-  desk.rig.step_done(desk.rig.job(desk.trial().job).run->allocation->nodes.front().node.value(), desk.rig.batch_step(desk.trial().job),
-                     ExitStatus::exited(1));
+  EXPECT_TRUE(desk.begun.empty())
+      << "the first run goes on from nothing, not even from its own checkpoint";
+  desk.rig.step_done(desk.rig.job(desk.trial().job).run->allocation->nodes.front().node.value(),
+                     desk.rig.batch_step(desk.trial().job), ExitStatus::exited(1));
   desk.settle();
   send(2);
   send(2);
@@ -198,9 +226,11 @@ TEST(TrialCalls, WhoWaitsHearsOfTheStopAtOnce) {
   desk.rig.done(ControlExperiments{ExperimentVerb::kPause, {ExperimentId(1)}});
   desk.follow();
   EXPECT_TRUE(desk.wait(kj::mv(waiting)).value());
-  EXPECT_TRUE(desk.wait(desk.gateway.wait_stop(kAlice, run, 60 * kj::SECONDS)).value()) << "and who asks later";
+  EXPECT_TRUE(desk.wait(desk.gateway.wait_stop(kAlice, run, 60 * kj::SECONDS)).value())
+      << "and who asks later";
   EXPECT_FALSE(desk.wait(desk.gateway.wait_stop(kBob, run, 60 * kj::SECONDS)).has_value());
-  EXPECT_FALSE(desk.wait(desk.gateway.wait_stop(kAlice, {TrialId(1), 2}, 60 * kj::SECONDS)).has_value());
+  EXPECT_FALSE(
+      desk.wait(desk.gateway.wait_stop(kAlice, {TrialId(1), 2}, 60 * kj::SECONDS)).has_value());
 }
 
 TEST(TrialCalls, WhoWaitsForARunThatEndsIsToldSo) {
@@ -243,7 +273,8 @@ TEST(TrialCalls, AReportOfTheCommandLineIsStoredToo) {
   send(0.5);
   ASSERT_EQ(desk.stored.size(), 3U);
   EXPECT_EQ(desk.stored[0].group, "validation");
-  EXPECT_NE(desk.stored[0].key, desk.stored[1].key) << "without steps its content tells it from others";
+  EXPECT_NE(desk.stored[0].key, desk.stored[1].key)
+      << "without steps its content tells it from others";
   EXPECT_EQ(desk.stored[0].key, desk.stored[2].key) << "and a repeat is one";
 }
 

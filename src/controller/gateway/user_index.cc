@@ -21,18 +21,18 @@ void UserIndex::on_event(const Event& event, const ClusterState& state) {
   const auto added = [&](JobId id) {
     if (const Job* job = state.jobs().find(id)) add(*job);
   };
-  if (const auto* submitted = std::get_if<JobSubmitted>(&event.body)) {
+  if (const auto* submitted = get_if<JobSubmitted>(&event.body)) {
     added(submitted->job);
-  } else if (const auto* split = std::get_if<ArraySplit>(&event.body)) {
+  } else if (const auto* split = get_if<ArraySplit>(&event.body)) {
     added(split->element);
-  } else if (const auto* evicted = std::get_if<JobsEvicted>(&event.body)) {
+  } else if (const auto* evicted = get_if<JobsEvicted>(&event.body)) {
     gone_ += evicted->jobs.size();
     if (gone_ > kGoneMin && gone_ > listed_ / 2) build(state);
   }
 }
 
-std::vector<const Job*> UserIndex::jobs_of(const std::vector<std::uint32_t>& uids, JobId first, std::size_t count_max,
-                                           const ClusterState& state) {
+std::vector<const Job*> UserIndex::jobs_of(const std::vector<std::uint32_t>& uids, JobId first,
+                                           std::size_t count_max, const ClusterState& state) {
   if (!is_built_) build(state);
   std::vector<const Job*> found;
   std::vector<std::uint32_t> users = uids;
@@ -42,7 +42,8 @@ std::vector<const Job*> UserIndex::jobs_of(const std::vector<std::uint32_t>& uid
     const auto jobs = jobs_.find(UserId(uid));
     if (jobs == jobs_.end()) continue;
     std::size_t count = 0;
-    for (auto id = std::ranges::lower_bound(jobs->second, first); id != jobs->second.end() && count < count_max; ++id) {
+    for (auto id = std::ranges::lower_bound(jobs->second, first);
+         id != jobs->second.end() && count < count_max; ++id) {
       const Job* job = state.jobs().find(*id);
       if (job == nullptr) continue;
       found.push_back(job);

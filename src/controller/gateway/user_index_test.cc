@@ -28,7 +28,8 @@ struct UserIndexTest : ::testing::Test {
     constexpr std::size_t kAtOnce = 2;
     std::vector<std::uint32_t> ids;
     for (bool is_more = true; is_more;) {
-      const auto jobs = index.jobs_of(uids, JobId(ids.empty() ? 0 : ids.back() + 1), kAtOnce, log.state());
+      const auto jobs =
+          index.jobs_of(uids, JobId(ids.empty() ? 0 : ids.back() + 1), kAtOnce, log.state());
       for (const Job* job : jobs) ids.push_back(job->id.value());
       is_more = jobs.size() == kAtOnce;
     }

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/array_text.h"
-#include "codec/hostlist.h"
-#include "codec/words.h"
 #include "controller/filter_lists.h"
+#include "slurm/array_text.h"
+#include "slurm/hostlist.h"
+#include "text/words.h"
 
 namespace muster {
 namespace {

@@ -29,7 +29,8 @@ struct OneStep {
   }
   /// Nullopt: it waits still.
   std::optional<WaitAnswer> wait(std::uint64_t launch_key) {
-    return wait(gateway.wait(kAlice, WaitFor{StepId{job, 0, 0}, WaitUntil::kStepEnded, launch_key}));
+    return wait(
+        gateway.wait(kAlice, WaitFor{StepId{job, 0, 0}, WaitUntil::kStepEnded, launch_key}));
   }
   std::optional<WaitAnswer> wait(kj::Promise<WaitAnswer> promise) {
     if (!promise.poll(io.waitScope)) return std::nullopt;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "codec/output_metrics.h"
 #include "controller/prepare_experiment.h"
+#include "trials/output_metrics.h"
 
 namespace muster {
 namespace {
@@ -15,13 +15,15 @@ struct Concerns {
   template <class Body>
   bool operator()(const Body&) const {
     return std::is_same_v<Body, ExperimentCreated> || std::is_same_v<Body, ExperimentContinued> ||
-           std::is_same_v<Body, ExperimentDeleted> || std::is_same_v<Body, SearchDecided> || std::is_same_v<Body, JobRequeued> ||
-           std::is_same_v<Body, RunNoted> || std::is_same_v<Body, LogMatched> || std::is_same_v<Body, TrialEnded>;
+           std::is_same_v<Body, ExperimentDeleted> || std::is_same_v<Body, SearchDecided> ||
+           std::is_same_v<Body, JobRequeued> || std::is_same_v<Body, RunNoted> ||
+           std::is_same_v<Body, LogMatched> || std::is_same_v<Body, TrialEnded>;
   }
   bool operator()(const JobSubmitted& event) const { return event.spec->trial.value() != 0; }
 };
 
-/// Whatever stands before and behind it, a line matches or not: without these a match is found sooner.
+/// Whatever stands before and behind it, a line matches or not: without these a match is found
+/// sooner.
 std::string_view core_of(std::string_view pattern) {
   while (pattern.starts_with(".*") && !pattern.starts_with(".*?")) pattern.remove_prefix(2);
   while (pattern.ends_with(".*") && !pattern.ends_with("\\.*")) pattern.remove_suffix(2);
@@ -34,7 +36,8 @@ Result<std::shared_ptr<const logs::LogPattern>> compiled(const LogPolicy& policy
   for (const std::string_view text : {core_of(policy.pattern), std::string_view(policy.pattern)}) {
     filter.text = text;
     auto pattern = logs::LogPattern::compile(filter);
-    if (pattern.has_value() && !text.empty()) return std::shared_ptr<const logs::LogPattern>(std::move(pattern).value());
+    if (pattern.has_value() && !text.empty())
+      return std::shared_ptr<const logs::LogPattern>(std::move(pattern).value());
     if (text == policy.pattern) return fail(pattern.error());
   }
   return fail(ErrorCode::kInternal, "not reached");
@@ -43,7 +46,8 @@ Result<std::shared_ptr<const logs::LogPattern>> compiled(const LogPolicy& policy
 }  // namespace
 
 bool concerns_logs(const EventBatch& batch) {
-  return std::ranges::any_of(batch.events, [](const Event& event) { return std::visit(Concerns{}, event.body); });
+  return std::ranges::any_of(batch.events,
+                             [](const Event& event) { return visit(Concerns{}, event.body); });
 }
 
 WatchRules watch_rules_of(const ExperimentConfig& config) {
@@ -64,7 +68,9 @@ struct LogBook::Follower {
   LogBook& book;
   template <class Body>
   void operator()(const Body&) {}
-  void operator()(const ExperimentCreated& event) { book.experiments_[event.experiment] = event.spec; }
+  void operator()(const ExperimentCreated& event) {
+    book.experiments_[event.experiment] = event.spec;
+  }
   void operator()(const ExperimentContinued& event) {
     book.experiments_[event.experiment] = event.spec;
     book.rules_.erase(event.experiment);
@@ -72,11 +78,13 @@ struct LogBook::Follower {
   void operator()(const ExperimentDeleted& event) {
     book.experiments_.erase(event.experiment);
     book.rules_.erase(event.experiment);
-    std::erase_if(book.trials_, [&](const auto& entry) { return entry.second.experiment == event.experiment; });
+    std::erase_if(book.trials_,
+                  [&](const auto& entry) { return entry.second.experiment == event.experiment; });
   }
   void operator()(const SearchDecided& event) {
     for (std::size_t i = 0; i < event.created.size(); ++i) {
-      book.trials_[TrialId(event.first_trial.value() + static_cast<std::uint32_t>(i))].experiment = event.experiment;
+      book.trials_[TrialId(event.first_trial.value() + static_cast<std::uint32_t>(i))].experiment =
+          event.experiment;
     }
   }
   void operator()(const JobSubmitted& event) {
@@ -96,19 +104,24 @@ struct LogBook::Follower {
   }
   void operator()(const RunNoted& event) {
     const auto found = book.jobs_.find(event.job);
-    if (found != book.jobs_.end() && event.note == RunNote::kSession) book.trials_[found->second].has_session = true;
+    if (found != book.jobs_.end() && event.note == RunNote::kSession)
+      book.trials_[found->second].has_session = true;
   }
-  void operator()(const LogMatched& event) { book.note_match(event.trial, event.match.run, event.match.policy); }
+  void operator()(const LogMatched& event) {
+    book.note_match(event.trial, event.match.run, event.match.policy);
+  }
   void operator()(const TrialEnded& event) { book.jobs_.erase(book.trials_[event.trial].job); }
 };
 
 void LogBook::load(const ClusterState& state) {
-  for (const auto& [id, experiment] : state.experiments().experiments()) experiments_[id] = experiment.spec;
+  for (const auto& [id, experiment] : state.experiments().experiments())
+    experiments_[id] = experiment.spec;
   for (const auto& [id, trial] : state.experiments().trials()) {
     Watched& watched = trials_[id];
     watched.experiment = trial.experiment;
     watched.job = trial.job;
-    for (const LogMatch& match : trial.log_matches) watched.matched.emplace(match.run, match.policy);
+    for (const LogMatch& match : trial.log_matches)
+      watched.matched.emplace(match.run, match.policy);
     const Job* job = state.jobs().find(trial.job);
     if (job == nullptr) continue;
     watched.run = run_number(*job);
@@ -118,7 +131,7 @@ void LogBook::load(const ClusterState& state) {
 }
 
 void LogBook::apply(const EventBatch& batch) {
-  for (const Event& event : batch.events) std::visit(Follower{*this}, event.body);
+  for (const Event& event : batch.events) visit(Follower{*this}, event.body);
 }
 
 const WatchRules* LogBook::rules_of(TrialId trial) {
@@ -128,7 +141,8 @@ const WatchRules* LogBook::rules_of(TrialId trial) {
   if (known != rules_.end()) return known->second.get();
   if (rules_.size() >= kRulesKept) rules_.clear();
   const auto config = config_of(*experiments_.at(found->second.experiment));
-  auto rules = std::make_unique<const WatchRules>(config.has_value() ? watch_rules_of(*config) : WatchRules());
+  auto rules = std::make_unique<const WatchRules>(config.has_value() ? watch_rules_of(*config)
+                                                                     : WatchRules());
   return rules_.emplace(found->second.experiment, std::move(rules)).first->second.get();
 }
 

@@ -1,5 +1,5 @@
-// What is looked for in trials' output, and what has been found: a follower of what is durable. Keeps no replica of the state.
-// Single-threaded.
+// What is looked for in trials' output, and what has been found: a follower of what is durable.
+// Keeps no replica of the state. Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ class LogBook {
   void load(const ClusterState& state);
   void apply(const EventBatch& batch);
 
-  /// Null: there is no such trial. Good until the next call of any method. Cost: an experiment's configuration is read when first needed.
+  /// Null: there is no such trial. Good until the next call of any method. Cost: an experiment's
+  /// configuration is read when first needed.
   const WatchRules* rules_of(TrialId trial);
   bool is_matched(TrialId trial, std::uint32_t run, const std::string& policy) const;
   /// It was found, and is on its way to the journal.
@@ -51,14 +52,15 @@ class LogBook {
   struct Watched {
     ExperimentId experiment;
     JobId job;
-    std::uint32_t run = 1;      ///< the present or the next one
-    bool has_session = false;   ///< of that run
+    std::uint32_t run = 1;                                    ///< the present or the next one
+    bool has_session = false;                                 ///< of that run
     std::set<std::pair<std::uint32_t, std::string>> matched;  ///< runs and policies
   };
   struct Follower;
 
   std::map<ExperimentId, ExperimentSpecRef> experiments_;
-  std::map<ExperimentId, std::unique_ptr<const WatchRules>> rules_;  ///< of experiments that wrote something lately
+  std::map<ExperimentId, std::unique_ptr<const WatchRules>>
+      rules_;  ///< of experiments that wrote something lately
   std::map<TrialId, Watched> trials_;
   std::map<JobId, TrialId> jobs_;  ///< of trials that have not ended
 };

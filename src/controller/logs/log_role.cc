@@ -7,7 +7,8 @@ namespace muster {
 namespace {
 
 constexpr Duration kRetry = Duration::seconds(1);
-/// Streams of which it is remembered where they are; of more than that it is read from the store again.
+/// Streams of which it is remembered where they are; of more than that it is read from the store
+/// again.
 constexpr std::size_t kStreamsMax = 4096;
 
 bool is_passing(const Error& error) {
@@ -57,7 +58,8 @@ std::list<LogRole::Piece> LogRole::take_ready() {
   std::set<LogStreamId> held;
   for (auto piece = pieces_.begin(); piece != pieces_.end();) {
     const auto next = std::next(piece);
-    const bool is_held = piece->token != 0 || (!held.empty() && held.contains(piece->fragment.id()));
+    const bool is_held =
+        piece->token != 0 || (!held.empty() && held.contains(piece->fragment.id()));
     if (is_held) {
       held.insert(piece->fragment.id());
     } else {
@@ -115,7 +117,8 @@ void LogRole::show_new(const std::vector<LogFragment>& stored, TimePoint now) {
 
 void LogRole::on_read(LogQuery query, Duration wait, std::uint64_t token, TimePoint now) {
   auto page = store_.read(query);
-  const bool is_kept = page.has_value() && page->lines.empty() && page->is_end && !query.is_backward && wait > Duration();
+  const bool is_kept = page.has_value() && page->lines.empty() && page->is_end &&
+                       !query.is_backward && wait > Duration();
   if (!is_kept) return port_.answer(token, std::move(page));
   query.from = page->next;
   const LogOwner owner = query.owner;
@@ -154,7 +157,9 @@ void LogRole::sweep(TimePoint now) {
 }
 
 TimePoint LogRole::next_tick() const {
-  TimePoint next = is_refused_ && !(new_.empty() && pieces_.empty()) ? std::min(retry_time_, repeat_time_) : repeat_time_;
+  TimePoint next = is_refused_ && !(new_.empty() && pieces_.empty())
+                       ? std::min(retry_time_, repeat_time_)
+                       : repeat_time_;
   if (sweeper_.has_work()) next = std::min(next, sweep_time_);
   for (const auto& [owner, waiting] : waiting_) next = std::min(next, waiting.until);
   return next;

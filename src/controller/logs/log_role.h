@@ -1,10 +1,12 @@
-// Takes in what nodes send of their tasks' output and answers who reads it or waits for more. Single-threaded; owns no
-// thread and reads no clock.
+// Takes in what nodes send of their tasks' output and answers who reads it or waits for more.
+// Single-threaded; owns no thread and reads no clock.
 //
-//   a piece of output ──read──▶ what its lines set off has been done ──stored──▶ acknowledged, shown to who waits
+//   a piece of output ──read──▶ what its lines set off has been done ──stored──▶ acknowledged,
+//   shown to who waits
 //
-// What a line sets off is done before the line is stored, and before its node hears that it is: whatever dies in between, the piece
-// comes again and its lines are read again. Pieces of one stream are stored in their order; other streams do not wait for it.
+// What a line sets off is done before the line is stored, and before its node hears that it is:
+// whatever dies in between, the piece comes again and its lines are read again. Pieces of one
+// stream are stored in their order; other streams do not wait for it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,7 @@
 #include "controller/logs/log_watch.h"
 #include "model/agent_message.h"
 #include "model/ids.h"
-#include "store/log_store.h"
+#include "store/logs/log_store.h"
 
 namespace muster {
 
@@ -35,17 +37,20 @@ class LogPort {
 
 class LogRole {
  public:
-  LogRole(LogStore& store, LogBook& book, LogPort& port) : store_(store), port_(port), watch_(store, book), sweeper_(store) {}
+  LogRole(LogStore& store, LogBook& book, LogPort& port)
+      : store_(store), port_(port), watch_(store, book), sweeper_(store) {}
 
   /// Kept until the next store(). Bound: what nodes send unanswered.
   void on_output(NodeIndex node, LogFragment fragment);
-  /// Reads what came, and stores in one transaction all that waits for nothing; then those who wait for lines of it are answered.
-  /// What the disk refuses is tried again after a second.
+  /// Reads what came, and stores in one transaction all that waits for nothing; then those who wait
+  /// for lines of it are answered. What the disk refuses is tried again after a second.
   void store(TimePoint now);
-  /// What a piece's lines set off is durable, or of no use any more; or it could not be done (kUnavailable, kResourceExhausted) and is
-  /// tried again after a second. The piece is stored by the next store().
+  /// What a piece's lines set off is durable, or of no use any more; or it could not be done
+  /// (kUnavailable, kResourceExhausted) and is tried again after a second. The piece is stored by
+  /// the next store().
   void on_done(std::uint64_t token, const std::optional<Error>& error, TimePoint now);
-  /// Answers at once, or keeps a forward question at whose end there is nothing until there is something, or `wait` is over.
+  /// Answers at once, or keeps a forward question at whose end there is nothing until there is
+  /// something, or `wait` is over.
   void on_read(LogQuery query, Duration wait, std::uint64_t token, TimePoint now);
   /// Who waits for lines of the owner is answered without.
   void wake(LogOwner owner);
@@ -62,12 +67,12 @@ class LogRole {
   struct Piece {
     NodeIndex node;
     LogFragment fragment;
-    std::uint64_t token = 0;            ///< of what its lines set off; 0: it waits for nothing
-    std::vector<LogFinding> findings;   ///< to be done again
+    std::uint64_t token = 0;           ///< of what its lines set off; 0: it waits for nothing
+    std::vector<LogFinding> findings;  ///< to be done again
   };
   /// A question without an answer yet.
   struct Waiting {
-    LogQuery query;       ///< from where what is new will be
+    LogQuery query;  ///< from where what is new will be
     std::uint64_t token = 0;
     TimePoint until;
   };
@@ -82,16 +87,16 @@ class LogRole {
   LogPort& port_;
   LogWatch watch_;
   LogSweeper sweeper_;
-  std::list<Piece> new_;      ///< not read yet
-  std::list<Piece> pieces_;   ///< read and not stored yet, as they came
-  std::map<std::uint64_t, Piece*> acting_;     ///< whose lines set something off
+  std::list<Piece> new_;                    ///< not read yet
+  std::list<Piece> pieces_;                 ///< read and not stored yet, as they came
+  std::map<std::uint64_t, Piece*> acting_;  ///< whose lines set something off
   std::map<std::uint64_t, Piece*> to_repeat_;
   std::uint64_t last_token_ = 0;
   std::multimap<LogOwner, Waiting> waiting_;
   bool is_refused_ = false;
   TimePoint retry_time_;
   TimePoint repeat_time_ = TimePoint::never();
-  TimePoint sweep_time_;   ///< not before
+  TimePoint sweep_time_;  ///< not before
 };
 
 }  // namespace muster

@@ -14,9 +14,15 @@ constexpr LogOwner kTrial{LogOwnerKind::kTrial, 7};
 
 class FakePort final : public LogPort {
  public:
-  void acknowledge(NodeIndex node, const OutputReceived& answer) override { acknowledged.emplace_back(node.value(), answer); }
-  void answer(std::uint64_t token, Result<LogPage> page) override { answers.emplace_back(token, std::move(page)); }
-  void act_upon(std::uint64_t token, std::vector<LogFinding> findings) override { acts.emplace_back(token, std::move(findings)); }
+  void acknowledge(NodeIndex node, const OutputReceived& answer) override {
+    acknowledged.emplace_back(node.value(), answer);
+  }
+  void answer(std::uint64_t token, Result<LogPage> page) override {
+    answers.emplace_back(token, std::move(page));
+  }
+  void act_upon(std::uint64_t token, std::vector<LogFinding> findings) override {
+    acts.emplace_back(token, std::move(findings));
+  }
   void complain(const Error&) override { ++complaints; }
   std::vector<std::pair<std::uint32_t, OutputReceived>> acknowledged;
   std::vector<std::pair<std::uint64_t, Result<LogPage>>> answers;
@@ -32,7 +38,9 @@ struct LogRoleTest : ::testing::Test {
     role = std::make_unique<LogRole>(*store, book, port);
   }
   ~LogRoleTest() override { std::filesystem::remove_all(folder); }
-  TimePoint at(std::int64_t ms) { return TimePoint::from_seconds(1000) + Duration::milliseconds(ms); }
+  TimePoint at(std::int64_t ms) {
+    return TimePoint::from_seconds(1000) + Duration::milliseconds(ms);
+  }
   void write(const std::string& bytes, std::uint64_t offset, LogOwner owner = kTrial) {
     LogFragment fragment;
     fragment.owner = owner;
@@ -119,7 +127,8 @@ struct ActingTest : LogRoleTest {
     book.apply(testing::watched_trial());
     role->sweep(at(0));
   }
-  void send(const std::string& bytes, std::uint64_t offset, std::uint32_t rank = 0, bool is_end = false) {
+  void send(const std::string& bytes, std::uint64_t offset, std::uint32_t rank = 0,
+            bool is_end = false) {
     LogFragment piece = testing::piece_of(bytes, offset);
     piece.rank = rank;
     piece.is_end = is_end;
@@ -145,7 +154,7 @@ TEST_F(ActingTest, APieceWaitsForWhatItsLinesSetOff) {
   EXPECT_EQ(lines(), 0U);
   send("other\n", 0, 1);  // does not wait
   EXPECT_EQ(port.acknowledged.size(), 1U);
-  send("prose\n", 14);    // of the same stream: it does
+  send("prose\n", 14);  // of the same stream: it does
   EXPECT_EQ(port.acknowledged.size(), 1U);
   send("step=2 loss=2\n", 20);  // is read meanwhile
   ASSERT_EQ(port.acts.size(), 2U);
@@ -176,7 +185,8 @@ TEST_F(ActingTest, WhatPassesIsTriedAgainAndNothingIsStoredBefore) {
 
 TEST_F(ActingTest, WhatIsRefusedForGoodIsStoredAllTheSame) {
   send("step=1 loss=1\n", 0);
-  done(port.acts.at(0).first, Error{ErrorCode::kFailedPrecondition, "another run has taken over", ""});
+  done(port.acts.at(0).first,
+       Error{ErrorCode::kFailedPrecondition, "another run has taken over", ""});
   EXPECT_EQ(port.acknowledged.size(), 1U);
 }
 

@@ -13,7 +13,8 @@ constexpr int kLookedAtMax = 256;
 
 void LogSweeper::expire(const std::vector<LogOwner>& owners) {
   waiting_.clear();
-  std::ranges::copy_if(owners, std::back_inserter(waiting_), [&](const LogOwner& owner) { return !gone_.contains(owner); });
+  std::ranges::copy_if(owners, std::back_inserter(waiting_),
+                       [&](const LogOwner& owner) { return !gone_.contains(owner); });
 }
 
 Status LogSweeper::step() {

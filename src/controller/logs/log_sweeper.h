@@ -1,4 +1,5 @@
-// Deletes logs that have been kept for long enough, in small steps between everything else that the log store does. Single-threaded.
+// Deletes logs that have been kept for long enough, in small steps between everything else that the
+// log store does. Single-threaded.
 #pragma once
 
 #include <deque>
@@ -7,7 +8,7 @@
 
 #include "base/result.h"
 #include "model/task_log.h"
-#include "store/log_store.h"
+#include "store/logs/log_store.h"
 
 namespace muster {
 
@@ -20,15 +21,15 @@ class LogSweeper {
   /// Something of the owner was stored: should it be expired again, there is something to delete.
   void on_output(LogOwner owner) { gone_.erase(owner); }
   bool has_work() const { return !waiting_.empty() || !is_swept_; }
-  /// Forgets one owner, or frees a bounded part of what forgotten ones took. Errors: kUnavailable: the disk refuses; to be tried again.
-  /// Cost: milliseconds.
+  /// Forgets one owner, or frees a bounded part of what forgotten ones took. Errors: kUnavailable:
+  /// the disk refuses; to be tried again. Cost: milliseconds.
   Status step();
 
  private:
   LogStore& store_;
   std::deque<LogOwner> waiting_;
-  std::set<LogOwner> gone_;   ///< with nothing in the store
-  bool is_swept_ = false;     ///< unknown after a start
+  std::set<LogOwner> gone_;  ///< with nothing in the store
+  bool is_swept_ = false;    ///< unknown after a start
 };
 
 }  // namespace muster

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "codec/output_metrics.h"
-#include "codec/utf8.h"
+#include "text/utf8.h"
+#include "trials/output_metrics.h"
 
 namespace muster {
 namespace {
@@ -15,7 +15,8 @@ constexpr std::size_t kTailMax = std::size_t{16} << 10;
 constexpr std::size_t kShownMax = 256;
 
 std::string_view line_at(std::string_view text, std::size_t place) {
-  const std::size_t begin = place == 0 ? 0 : text.rfind('\n', place - 1) + 1;  // npos + 1 is the text's beginning
+  const std::size_t begin =
+      place == 0 ? 0 : text.rfind('\n', place - 1) + 1;  // npos + 1 is the text's beginning
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
@@ -35,7 +36,8 @@ std::string shown(std::string_view line) {
   return valid_utf8(line.substr(0, cut)) + "...";
 }
 
-void find_reports(const WatchRules& rules, const LogFragment& fragment, std::string_view text, std::vector<LogFinding>& out) {
+void find_reports(const WatchRules& rules, const LogFragment& fragment, std::string_view text,
+                  std::vector<LogFinding>& out) {
   while (may_hold_report(text)) {
     const std::string_view line = line_at(text, text.find("step"));
     text.remove_prefix(static_cast<std::size_t>(line.data() - text.data()) + line.size());
@@ -44,7 +46,8 @@ void find_reports(const WatchRules& rules, const LogFragment& fragment, std::str
     MetricReport report;
     report.trial = TrialId(fragment.owner.id);
     report.run = fragment.run;
-    const bool is_validation = std::ranges::find(printed->metrics, rules.metric, &Metric::name) != printed->metrics.end();
+    const bool is_validation =
+        std::ranges::find(printed->metrics, rules.metric, &Metric::name) != printed->metrics.end();
     report.group = is_validation ? "validation" : "training";
     report.steps_completed = printed->steps;
     report.report_time = fragment.received_time;
@@ -81,14 +84,16 @@ std::string LogWatch::take_lines(Stream& stream, const LogFragment& fragment) {
     text.append(stream.tail).append(bytes.substr(0, last + 1));
     stream.tail = bytes.substr(last + 1);
   }
-  if (!stream.tail.empty() && (fragment.is_end || stream.tail.size() > kTailMax)) text += std::exchange(stream.tail, {}) + "\n";
+  if (!stream.tail.empty() && (fragment.is_end || stream.tail.size() > kTailMax))
+    text += std::exchange(stream.tail, {}) + "\n";
   std::ranges::replace(text, '\r', '\n');
   return text;
 }
 
 Result<std::vector<LogFinding>> LogWatch::read(NodeIndex node, const LogFragment& fragment) {
   std::vector<LogFinding> found;
-  if (fragment.owner.kind != LogOwnerKind::kTrial || (fragment.bytes.empty() && !fragment.is_end)) return found;
+  if (fragment.owner.kind != LogOwnerKind::kTrial || (fragment.bytes.empty() && !fragment.is_end))
+    return found;
   const TrialId trial(fragment.owner.id);
   const WatchRules* rules = book_.rules_of(trial);
   if (rules == nullptr) return found;
@@ -97,12 +102,13 @@ Result<std::vector<LogFinding>> LogWatch::read(NodeIndex node, const LogFragment
   if (text.empty()) return found;
   find_matches(*rules, node, fragment, text, found);
   const bool is_spoken = fragment.rank == 0 && fragment.stream == LogStream::kStdout;
-  if (is_spoken && rules->reads_metrics && !book_.has_session(trial, fragment.run)) find_reports(*rules, fragment, text, found);
+  if (is_spoken && rules->reads_metrics && !book_.has_session(trial, fragment.run))
+    find_reports(*rules, fragment, text, found);
   return found;
 }
 
-void LogWatch::find_matches(const WatchRules& rules, NodeIndex node, const LogFragment& fragment, const std::string& text,
-                            std::vector<LogFinding>& out) {
+void LogWatch::find_matches(const WatchRules& rules, NodeIndex node, const LogFragment& fragment,
+                            const std::string& text, std::vector<LogFinding>& out) {
   const TrialId trial(fragment.owner.id);
   for (const WatchRules::Policy& one : rules.policies) {
     if (book_.is_matched(trial, fragment.run, one.policy.name)) continue;
@@ -113,7 +119,8 @@ void LogWatch::find_matches(const WatchRules& rules, NodeIndex node, const LogFr
         place = next < text.size() ? one.pattern->find(text, next) : std::nullopt;
         continue;
       }
-      out.emplace_back(NoteLogMatch{trial, node, {fragment.run, one.policy.name, one.policy.action, "", shown(line)}});
+      out.emplace_back(NoteLogMatch{
+          trial, node, {fragment.run, one.policy.name, one.policy.action, "", shown(line)}});
       book_.note_match(trial, fragment.run, one.policy.name);
       break;
     }

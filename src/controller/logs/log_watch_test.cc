@@ -1,4 +1,5 @@
-// What is found in the output of trials: by policies and as reports, whatever the pieces and whatever was read before.
+// What is found in the output of trials: by policies and as reports, whatever the pieces and
+// whatever was read before.
 #include "controller/logs/log_watch.h"
 
 #include <gtest/gtest.h>
@@ -33,20 +34,25 @@ struct LogWatchTest : ::testing::Test {
     std::vector<std::string> words;
     const std::vector<LogFinding> findings = watch->read(NodeIndex(2), fragment).value();
     for (const LogFinding& finding : findings) {
-      if (const auto* note = std::get_if<NoteLogMatch>(&finding)) {
+      if (const auto* note = get_if<NoteLogMatch>(&finding)) {
         EXPECT_EQ(note->node, NodeIndex(2));
         EXPECT_EQ(note->trial, TrialId(1));
-        words.push_back(note->match.policy + " " + std::to_string(note->match.run) + " " + std::to_string(static_cast<int>(note->match.action)) + ": " + note->match.line);
+        words.push_back(note->match.policy + " " + std::to_string(note->match.run) + " " +
+                        std::to_string(static_cast<int>(note->match.action)) + ": " +
+                        note->match.line);
         continue;
       }
       const auto& report = std::get<MetricReport>(finding);
       EXPECT_EQ(report.report_time, testing::at(1));
       words.push_back(report.group + " " + std::to_string(report.steps_completed));
-      for (const Metric& metric : report.metrics) words.back() += " " + metric.name + "=" + std::to_string(std::get<double>(metric.value));
+      for (const Metric& metric : report.metrics)
+        words.back() += " " + metric.name + "=" + std::to_string(std::get<double>(metric.value));
     }
     return words;
   }
-  std::vector<std::string> read(const std::string& bytes, std::uint64_t offset) { return read(piece_of(bytes, offset)); }
+  std::vector<std::string> read(const std::string& bytes, std::uint64_t offset) {
+    return read(piece_of(bytes, offset));
+  }
   using Words = std::vector<std::string>;
 
   std::filesystem::path folder;
@@ -59,14 +65,18 @@ struct LogWatchTest : ::testing::Test {
 
 TEST_F(LogWatchTest, TheFirstLineOfARunMatches) {
   book.apply(watched_trial(kPolicies));
-  EXPECT_EQ(read("all well\nRuntimeError: CUDA out of memory. Tried\nCUDA out of memory again\nNCCL went an error\n", 0),
-            (Words{"oom 1 1: RuntimeError: CUDA out of memory. Tried", "bad-node 1 2: NCCL went an error",
-                   "CUDA OOM 1 0: RuntimeError: CUDA out of memory. Tried"}))
+  EXPECT_EQ(
+      read("all well\nRuntimeError: CUDA out of memory. Tried\nCUDA out of memory again\nNCCL went "
+           "an error\n",
+           0),
+      (Words{"oom 1 1: RuntimeError: CUDA out of memory. Tried", "bad-node 1 2: NCCL went an error",
+             "CUDA OOM 1 0: RuntimeError: CUDA out of memory. Tried"}))
       << "one of the defaults is among them";
   EXPECT_EQ(read("CUDA out of memory\nNCCL error\n", 93), Words{});
   LogFragment later = piece_of("CUDA out of memory\n");
   later.run = 2;
-  EXPECT_EQ(read(later), (Words{"oom 2 1: CUDA out of memory", "CUDA OOM 2 0: CUDA out of memory"}));
+  EXPECT_EQ(read(later),
+            (Words{"oom 2 1: CUDA out of memory", "CUDA OOM 2 0: CUDA out of memory"}));
 }
 
 TEST_F(LogWatchTest, AnyRankAndStreamMatches) {
@@ -80,10 +90,14 @@ TEST_F(LogWatchTest, AnyRankAndStreamMatches) {
 TEST_F(LogWatchTest, DefaultsMatchUntilANameAloneTurnsThemOff) {
   book.apply(watched_trial());
   EXPECT_EQ(read("uncorrectable ECC error encountered\nCUDA out of memory\n", 0),
-            (Words{"CUDA OOM 1 0: CUDA out of memory", "ECC Error 1 0: uncorrectable ECC error encountered"}));
-  const std::string missing = "StorageError: cannot list objects in s3://b: An error occurred (NoSuchBucket) when calling the ListObjectsV2 operation";
-  EXPECT_EQ(read(missing + "\nAn error occurred (SlowDown) when calling the PutObject operation\n", 55),
-            (Words{"Storage misconfigured 1 1: " + missing}));
+            (Words{"CUDA OOM 1 0: CUDA out of memory",
+                   "ECC Error 1 0: uncorrectable ECC error encountered"}));
+  const std::string missing =
+      "StorageError: cannot list objects in s3://b: An error occurred (NoSuchBucket) when calling "
+      "the ListObjectsV2 operation";
+  EXPECT_EQ(
+      read(missing + "\nAn error occurred (SlowDown) when calling the PutObject operation\n", 55),
+      (Words{"Storage misconfigured 1 1: " + missing}));
   LogBook other;
   other.apply(watched_trial(kPolicies));
   std::vector<std::string> names;
@@ -93,20 +107,26 @@ TEST_F(LogWatchTest, DefaultsMatchUntilANameAloneTurnsThemOff) {
 
 TEST_F(LogWatchTest, ThePrintedConfigurationIsNoMatch) {
   book.apply(watched_trial(kPolicies));
-  EXPECT_EQ(read("config: {'log_policies': [{'pattern': 'CUDA out of memory'}]}\n{\"log_policies\": [{\"pattern\": \"CUDA out of memory\"}]}\n"
-                 "\\\"log_policies\\\": CUDA out of memory\n", 0), Words{});
+  EXPECT_EQ(read("config: {'log_policies': [{'pattern': 'CUDA out of "
+                 "memory'}]}\n{\"log_policies\": [{\"pattern\": \"CUDA out of memory\"}]}\n"
+                 "\\\"log_policies\\\": CUDA out of memory\n",
+                 0),
+            Words{});
   EXPECT_EQ(read("log_policies say nothing of CUDA out of memory\n", 161).size(), 2U);
 }
 
 TEST_F(LogWatchTest, APolicyWithoutANameIsItsPattern) {
-  book.apply(watched_trial(R"("log_policies": [{"pattern": "^bad.*", "action": "cancel_retries"}], )"));
+  book.apply(
+      watched_trial(R"("log_policies": [{"pattern": "^bad.*", "action": "cancel_retries"}], )"));
   EXPECT_EQ(read("not bad\nbad luck\n", 0), (Words{"^bad.* 1 1: bad luck"}));
 }
 
 TEST_F(LogWatchTest, ALongLineIsCutWhereItIsKept) {
   book.apply(watched_trial(kPolicies));
-  const std::string line = "CUDA out of memory" + std::string(237, 'x') + "\xc3\xa9\xc3\xa9\xff tail";
-  EXPECT_EQ(read(line + "\n", 0).at(0), "oom 1 1: CUDA out of memory" + std::string(237, 'x') + "...");
+  const std::string line =
+      "CUDA out of memory" + std::string(237, 'x') + "\xc3\xa9\xc3\xa9\xff tail";
+  EXPECT_EQ(read(line + "\n", 0).at(0),
+            "oom 1 1: CUDA out of memory" + std::string(237, 'x') + "...");
 }
 
 TEST_F(LogWatchTest, WhatIsInTheStateIsNotFoundAgain) {
@@ -125,8 +145,11 @@ TEST_F(LogWatchTest, WhatIsInTheStateIsNotFoundAgain) {
 
 TEST_F(LogWatchTest, LinesOfRankZeroAreReports) {
   book.apply(watched_trial());
-  EXPECT_EQ(read("hello\nstep=1 loss=0.5\nthe step=2 failed\n{\"step\": 2, \"val_loss\": 0.25, \"acc\": NaN}\nsteps=3\nstep=3 loss=inf\n", 0),
-            (Words{"training 1 loss=0.500000", "validation 2 val_loss=0.250000 acc=nan", "training 3 loss=inf"}));
+  EXPECT_EQ(read("hello\nstep=1 loss=0.5\nthe step=2 failed\n{\"step\": 2, \"val_loss\": 0.25, "
+                 "\"acc\": NaN}\nsteps=3\nstep=3 loss=inf\n",
+                 0),
+            (Words{"training 1 loss=0.500000", "validation 2 val_loss=0.250000 acc=nan",
+                   "training 3 loss=inf"}));
   LogFragment other = piece_of("step=9 loss=1\n");
   other.rank = 1;
   EXPECT_EQ(read(other), Words{});
@@ -151,7 +174,8 @@ TEST_F(LogWatchTest, ARunThatReportsByItselfIsNotRead) {
 }
 
 TEST_F(LogWatchTest, ReadingReportsCanBeTurnedOff) {
-  book.apply(watched_trial(R"("environment": {"environment_variables": ["A=1", "MUSTER_OUTPUT_METRICS=1", "MUSTER_OUTPUT_METRICS=0"]}, )"));
+  book.apply(watched_trial(
+      R"("environment": {"environment_variables": ["A=1", "MUSTER_OUTPUT_METRICS=1", "MUSTER_OUTPUT_METRICS=0"]}, )"));
   EXPECT_EQ(read("step=1 loss=0.5\nCUDA out of memory\n", 0).size(), 1U);
 }
 
@@ -168,7 +192,9 @@ TEST_F(LogWatchTest, HowTheBytesArriveMakesNoDifference) {
       piece.is_end = at + size >= text.size();
       for (std::string& word : read(piece)) all.push_back(std::move(word));
     }
-    EXPECT_EQ(all, (Words{"training 1 loss=1.000000", "training 2 loss=2.000000", "training 3 loss=3.000000", "training 4 loss=4.000000"})) << size;
+    EXPECT_EQ(all, (Words{"training 1 loss=1.000000", "training 2 loss=2.000000",
+                          "training 3 loss=3.000000", "training 4 loss=4.000000"}))
+        << size;
   }
 }
 
@@ -186,7 +212,8 @@ TEST_F(LogWatchTest, WhatWasReadSaysNothingAgain) {
 TEST_F(LogWatchTest, WhatIsMissingEndsTheLineBeforeIt) {
   book.apply(watched_trial());
   EXPECT_EQ(read("step=1 loss=1", 0), Words{});
-  EXPECT_EQ(read("23\nstep=2 loss=2\n", 100), (Words{"training 1 loss=1.000000", "training 2 loss=2.000000"}));
+  EXPECT_EQ(read("23\nstep=2 loss=2\n", 100),
+            (Words{"training 1 loss=1.000000", "training 2 loss=2.000000"}));
 }
 
 TEST_F(LogWatchTest, ALineWithoutAnEndTakesNoMoreThanItsBound) {

@@ -9,7 +9,8 @@
 
 namespace muster::testing {
 
-/// Experiment 1 with trial 1, whose job is 1. `more`: fields of the configuration, each with a comma behind it.
+/// Experiment 1 with trial 1, whose job is 1. `more`: fields of the configuration, each with a
+/// comma behind it.
 EventBatch watched_trial(const std::string& more = "");
 EventBatch batch_of(EventBody body);
 

@@ -19,19 +19,22 @@ Bitmap free_cpus(const Node& node, bool is_whole_cores) {
   return whole;
 }
 
-std::optional<GresGrant> choose_devices(const Node& node, const sched::GresKind& kind, std::uint32_t count) {
+std::optional<GresGrant> choose_devices(const Node& node, const sched::GresKind& kind,
+                                        std::uint32_t count) {
   Bitmap free = devices_of(node.config, kind.name, kind.type);
-  if (const auto used = node.used_gres.find(kind.name); used != node.used_gres.end()) free -= used->second;
+  if (const auto used = node.used_gres.find(kind.name); used != node.used_gres.end())
+    free -= used->second;
   if (free.count() < count) return std::nullopt;
   return GresGrant{kind.name, kind.type, free.lowest(count)};
 }
 
-std::optional<NodeGrant> choose_on(const Node& node, const sched::NodeAmount& amount, bool is_whole_cores,
-                                   const sched::ClusterSnapshot& snapshot) {
+std::optional<NodeGrant> choose_on(const Node& node, const sched::NodeAmount& amount,
+                                   bool is_whole_cores, const sched::ClusterSnapshot& snapshot) {
   if (!node.can_take_work()) return std::nullopt;
   const Bitmap free = free_cpus(node, is_whole_cores);
   if (free.count() < amount.cpus) return std::nullopt;
-  const std::uint64_t left = node.config.memory_mib - std::min(node.config.memory_mib, node.used_memory_mib);
+  const std::uint64_t left =
+      node.config.memory_mib - std::min(node.config.memory_mib, node.used_memory_mib);
   if (amount.memory_mib > left) return std::nullopt;
   NodeGrant grant{amount.node, amount.task_count, free.lowest(amount.cpus), amount.memory_mib, {}};
   for (const sched::GresCount& part : amount.gres) {

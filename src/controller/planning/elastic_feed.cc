@@ -9,7 +9,8 @@ namespace muster {
 namespace {
 
 /// One job of a trial that may be resized now; nothing: it is on its way from one state to another.
-std::optional<sched::ElasticJob> elastic_job(const Trial& trial, const ExperimentSpec& spec, const ClusterState& state, SnapshotFeed& feed,
+std::optional<sched::ElasticJob> elastic_job(const Trial& trial, const ExperimentSpec& spec,
+                                             const ClusterState& state, SnapshotFeed& feed,
                                              TimePoint now) {
   const Job* job = trial.is_over() ? nullptr : state.jobs().find(trial.job);
   if (job == nullptr) return std::nullopt;
@@ -18,7 +19,8 @@ std::optional<sched::ElasticJob> elastic_job(const Trial& trial, const Experimen
   elastic.min = spec.min_slots_per_trial;
   elastic.max = spec.slots_per_trial;
   if (job->is_pending()) {
-    if (standing_hold(*job) != PendingReason::kNone || job->eligible_time > now) return std::nullopt;
+    if (standing_hold(*job) != PendingReason::kNone || job->eligible_time > now)
+      return std::nullopt;
   } else {
     const bool runs = job->run != nullptr && job->state == JobState::kRunning && !job->run->stop;
     if (!runs || trial.is_waiting || trial.stop) return std::nullopt;
@@ -32,7 +34,9 @@ std::optional<sched::ElasticJob> elastic_job(const Trial& trial, const Experimen
 }
 
 bool shares_partition(const Job& a, const sched::ElasticJob& b) {
-  return std::ranges::any_of(b.job.partitions, [&](PartitionIndex one) { return std::ranges::find(a.partitions, one) != a.partitions.end(); });
+  return std::ranges::any_of(b.job.partitions, [&](PartitionIndex one) {
+    return std::ranges::find(a.partitions, one) != a.partitions.end();
+  });
 }
 
 }  // namespace
@@ -50,15 +54,18 @@ void ElasticFeed::load(const ClusterState& state) {
 }
 
 void ElasticFeed::note(const Event& event) {
-  if (const auto* created = std::get_if<ExperimentCreated>(&event.body); created != nullptr && created->spec->is_elastic()) {
+  if (const auto* created = get_if<ExperimentCreated>(&event.body);
+      created != nullptr && created->spec->is_elastic()) {
     experiments_.insert(created->experiment);
   }
-  if (const auto* again = std::get_if<ExperimentContinued>(&event.body); again != nullptr && again->spec->is_elastic()) {
+  if (const auto* again = get_if<ExperimentContinued>(&event.body);
+      again != nullptr && again->spec->is_elastic()) {
     experiments_.insert(again->experiment);
   }
 }
 
-std::vector<sched::ElasticJob> ElasticFeed::jobs(const ClusterState& state, SnapshotFeed& feed, TimePoint now) {
+std::vector<sched::ElasticJob> ElasticFeed::jobs(const ClusterState& state, SnapshotFeed& feed,
+                                                 TimePoint now) {
   std::vector<sched::ElasticJob> found;
   std::vector<const Job*> stopping;
   std::erase_if(experiments_, [&](ExperimentId id) {
@@ -70,27 +77,33 @@ std::vector<sched::ElasticJob> ElasticFeed::jobs(const ClusterState& state, Snap
     if (experiment.state != ExperimentState::kActive) continue;
     for (const TrialId trial : experiment.trials) {
       const Trial& one = *state.experiments().find(trial);
-      if (auto job = elastic_job(one, *experiment.spec, state, feed, now)) found.push_back(std::move(*job));
+      if (auto job = elastic_job(one, *experiment.spec, state, feed, now))
+        found.push_back(std::move(*job));
       const Job* job = one.is_over() ? nullptr : state.jobs().find(one.job);
       if (job != nullptr && job->run != nullptr && job->run->stop) stopping.push_back(job);
     }
   }
   // What comes of one that is stopping is awaited before another is interrupted where it would run.
   for (const Job* job : stopping) {
-    for (sched::ElasticJob& other : found) other.is_settled = other.is_settled && !shares_partition(*job, other);
+    for (sched::ElasticJob& other : found)
+      other.is_settled = other.is_settled && !shares_partition(*job, other);
   }
   return found;
 }
 
-std::optional<sched::Resize> ElasticFeed::look(const ClusterState& state, SnapshotFeed& feed, const sched::ClusterSnapshot& snapshot,
+std::optional<sched::Resize> ElasticFeed::look(const ClusterState& state, SnapshotFeed& feed,
+                                               const sched::ClusterSnapshot& snapshot,
                                                const sched::Plan& plan, TimePoint now) {
   next_look_ = now + kEvery;
   next_idle_look_ = now + std::clamp(state.settings().resize_interval / 4, kEvery, kIdleEvery);
   std::vector<sched::ElasticJob> all = jobs(state, feed, now);
-  const sched::RequestOf request_of = [&](JobId id, std::uint32_t slots) -> std::shared_ptr<const ResourceRequest> {
+  const sched::RequestOf request_of =
+      [&](JobId id, std::uint32_t slots) -> std::shared_ptr<const ResourceRequest> {
     const Job& job = *state.jobs().find(id);
-    auto need = resource_need(with_slots(*job.spec, slots), state.partition(job.partitions[0]), state.settings());
-    return need.has_value() ? std::make_shared<const ResourceRequest>(std::move(need).value()) : nullptr;
+    auto need = resource_need(with_slots(*job.spec, slots), state.partition(job.partitions[0]),
+                              state.settings());
+    return need.has_value() ? std::make_shared<const ResourceRequest>(std::move(need).value())
+                            : nullptr;
   };
   // Those that wait come first: they interrupt nobody.
   std::ranges::stable_partition(all, [](const sched::ElasticJob& job) { return !job.is_running; });

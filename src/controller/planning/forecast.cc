@@ -4,41 +4,46 @@
 
 #include <algorithm>
 
-#include "codec/hostlist.h"
 #include "controller/frontend/frontend.h"
-#include "sched/plan.h"
+#include "sched/planner.h"
 #include "sched/satisfiable.h"
+#include "slurm/hostlist.h"
 #include "state/resource_need.h"
 
 namespace muster {
 
-Status check_satisfiable(const ClusterState& state, const sched::ClusterSnapshot& snapshot, const JobSpec& spec,
-                         const std::vector<PartitionIndex>& partitions) {
+Status check_satisfiable(const ClusterState& state, const sched::ClusterSnapshot& snapshot,
+                         const JobSpec& spec, const std::vector<PartitionIndex>& partitions) {
   Status last;
   for (const PartitionIndex index : partitions) {
     const auto need = resource_need(spec, state.partition(index), state.settings());
     if (!need.has_value()) return fail(need.error());
-    const Duration limit = spec.time_limit == Duration() ? state.partition(index).max_time : spec.time_limit;
+    const Duration limit =
+        spec.time_limit == Duration() ? state.partition(index).max_time : spec.time_limit;
     const auto answer = sched::check_satisfiable(snapshot.facts(), *need, index, limit);
     const bool may_wait = answer.refusal == PendingReason::kPartitionNodeLimit ||
                           answer.refusal == PendingReason::kPartitionTimeLimit;
-    if (answer.is_satisfiable() || (may_wait && !state.settings().is_enforce_part_limits)) return {};
+    if (answer.is_satisfiable() || (may_wait && !state.settings().is_enforce_part_limits))
+      return {};
     last = fail(ErrorCode::kInvalidArgument, answer.message, answer.detail);
   }
   return last;
 }
 
-Result<ForecastTask> forecast_task(const ClusterState& state, const sched::ClusterSnapshot& snapshot, const PreparedSubmit& submit,
-                                   const Identity& identity, TimePoint now) {
+Result<ForecastTask> forecast_task(const ClusterState& state,
+                                   const sched::ClusterSnapshot& snapshot,
+                                   const PreparedSubmit& submit, const Identity& identity,
+                                   TimePoint now) {
   Draft draft(state, now);
   TRY(frontend::submit(draft, submit, identity));
-  const auto& event = std::get<JobSubmitted>(draft.events.back());
+  const auto& event = get<JobSubmitted>(draft.events.back());
   TRY(check_satisfiable(state, snapshot, *event.spec, event.partitions));
   sched::PendingJob pending;
   pending.id = event.job;
   std::vector<std::shared_ptr<const ResourceRequest>> needs;
   for (const PartitionIndex index : event.partitions) {
-    needs.push_back(std::make_shared<const ResourceRequest>(TRY(resource_need(*event.spec, state.partition(index), state.settings()))));
+    needs.push_back(std::make_shared<const ResourceRequest>(
+        TRY(resource_need(*event.spec, state.partition(index), state.settings()))));
   }
   pending.request = needs.front();
   pending.later_requests.assign(needs.begin() + 1, needs.end());
@@ -99,7 +104,8 @@ Reply forecast(const ForecastTask& task) {
   const ClusterConfig& config = task.snapshot.config();
   Reply reply;
   reply.job = task.job;
-  const auto describe = [&](PartitionIndex partition, const std::vector<sched::NodeAmount>& nodes, TimePoint start) {
+  const auto describe = [&](PartitionIndex partition, const std::vector<sched::NodeAmount>& nodes,
+                            TimePoint start) {
     std::vector<std::string> names;
     std::uint32_t cpus = 0;
     for (const sched::NodeAmount& amount : nodes) {
@@ -107,15 +113,17 @@ Reply forecast(const ForecastTask& task) {
       cpus += amount.cpus;
     }
     reply.expected_start = start;
-    reply.text = fmt::format("using {} processors on nodes {} in partition {}", cpus, compress_hostlist(names),
-                             config.partitions[partition.value()].name);
+    reply.text = fmt::format("using {} processors on nodes {} in partition {}", cpus,
+                             compress_hostlist(names), config.partitions[partition.value()].name);
   };
   for (const sched::Start& start : plan.starts) {
     if (start.job == task.job) describe(start.partition, start.nodes, plan.now);
   }
-  if (const sched::Window* window = plan.window_of(task.job)) describe(window->partition, window->nodes, window->start);
+  if (const sched::Window* window = plan.window_of(task.job))
+    describe(window->partition, window->nodes, window->start);
   if (reply.text.empty()) {
-    reply.error = Error{ErrorCode::kFailedPrecondition, "Requested nodes are busy", "no start time can be foreseen"};
+    reply.error = Error{ErrorCode::kFailedPrecondition, "Requested nodes are busy",
+                        "no start time can be foreseen"};
   }
   return reply;
 }
@@ -123,7 +131,8 @@ Reply forecast(const ForecastTask& task) {
 Status ForecastQueue::add(Command question) {
   std::deque<Command>& own = waiting_[question.identity.user];
   if (count_ >= kWaitingMax || own.size() >= kWaitingOfUserMax) {
-    return fail(ErrorCode::kUnavailable, "Too many questions about start times wait already", "ask again in a moment");
+    return fail(ErrorCode::kUnavailable, "Too many questions about start times wait already",
+                "ask again in a moment");
   }
   own.push_back(std::move(question));
   ++count_;

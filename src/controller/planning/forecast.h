@@ -1,5 +1,5 @@
-// When and where a job would start, were it submitted now (`--test-only`): planned on a copy, so that neither the core nor the planner
-// waits for it.
+// When and where a job would start, were it submitted now (`--test-only`): planned on a copy, so
+// that neither the core nor the planner waits for it.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 #include "base/result.h"
 #include "controller/command.h"
-#include "sched/snapshot.h"
+#include "sched/snapshot/snapshot.h"
 #include "state/cluster_state.h"
 
 namespace muster {
 
-/// Whether some of the partitions could ever run the job; waiting for a limit to be raised counts where the cluster allows it.
-/// Errors: kInvalidArgument with Slurm's text.
-Status check_satisfiable(const ClusterState& state, const sched::ClusterSnapshot& snapshot, const JobSpec& spec,
-                         const std::vector<PartitionIndex>& partitions);
+/// Whether some of the partitions could ever run the job; waiting for a limit to be raised counts
+/// where the cluster allows it. Errors: kInvalidArgument with Slurm's text.
+Status check_satisfiable(const ClusterState& state, const sched::ClusterSnapshot& snapshot,
+                         const JobSpec& spec, const std::vector<PartitionIndex>& partitions);
 
 /// All that the answer needs.
 struct ForecastTask {
@@ -27,9 +27,12 @@ struct ForecastTask {
   sched::ClusterSnapshot snapshot;  ///< with the job among those that wait
 };
 
-/// Errors: what submitting it would be refused for. Requires: `snapshot` is the state's. Cost: a copy of the snapshot.
-Result<ForecastTask> forecast_task(const ClusterState& state, const sched::ClusterSnapshot& snapshot, const PreparedSubmit& submit,
-                                   const Identity& identity, TimePoint now);
+/// Errors: what submitting it would be refused for. Requires: `snapshot` is the state's. Cost: a
+/// copy of the snapshot.
+Result<ForecastTask> forecast_task(const ClusterState& state,
+                                   const sched::ClusterSnapshot& snapshot,
+                                   const PreparedSubmit& submit, const Identity& identity,
+                                   TimePoint now);
 /// Cost: a plan of all that waits.
 Reply forecast(const ForecastTask& task);
 

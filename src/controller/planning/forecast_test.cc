@@ -115,11 +115,14 @@ TEST(Forecast, WhatSubmissionWouldRefuseIsRefused) {
   EXPECT_EQ(task.error().code, ErrorCode::kInvalidArgument);
 }
 
-Command asked_by(const Identity& who, std::uint64_t token) { return Command{token, who, {}, {question_of(spec_of())}}; }
+Command asked_by(const Identity& who, std::uint64_t token) {
+  return Command{token, who, {}, {question_of(spec_of())}};
+}
 
 TEST(Forecast, OneQuestionIsWorkedUponAtATimeAndUsersTakeTurns) {
   ForecastQueue queue;
-  for (std::uint64_t token = 1; token <= 3; ++token) ASSERT_TRUE(queue.add(asked_by(kAlice, token)).has_value());
+  for (std::uint64_t token = 1; token <= 3; ++token)
+    ASSERT_TRUE(queue.add(asked_by(kAlice, token)).has_value());
   ASSERT_TRUE(queue.add(asked_by(kBob, 4)).has_value());
   std::vector<std::uint64_t> order;
   while (const auto next = queue.next()) {
@@ -132,7 +135,8 @@ TEST(Forecast, OneQuestionIsWorkedUponAtATimeAndUsersTakeTurns) {
 
 TEST(Forecast, OneUserCannotFillTheQueue) {
   ForecastQueue queue;
-  for (std::size_t i = 0; i < ForecastQueue::kWaitingOfUserMax; ++i) ASSERT_TRUE(queue.add(asked_by(kAlice, i)).has_value());
+  for (std::size_t i = 0; i < ForecastQueue::kWaitingOfUserMax; ++i)
+    ASSERT_TRUE(queue.add(asked_by(kAlice, i)).has_value());
   EXPECT_EQ(queue.add(asked_by(kAlice, 99)).error().code, ErrorCode::kUnavailable);
   EXPECT_TRUE(queue.add(asked_by(kBob, 100)).has_value());
 }

@@ -49,7 +49,8 @@ std::optional<Reasons> PlanReport::find(JobId job) const {
 }
 
 /// The best of a shape may wait for room; those behind it wait for it.
-void PlanReporter::tell(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan, std::size_t place) {
+void PlanReporter::tell(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan,
+                        std::size_t place) {
   const sched::Shape& shape = snapshot.shapes()[place];
   Told& before = told_[place];
   if (shape.serial == 0 || shape.ready.empty()) {
@@ -60,7 +61,8 @@ void PlanReporter::tell(const sched::ClusterSnapshot& snapshot, const sched::Pla
   now.serial = shape.serial;
   now.first = shape.ready.begin()->job;
   now.first_word = sched::reason_word(snapshot, plan, now.first);
-  now.behind_word = now.first_word == PendingReason::kResources ? PendingReason::kPriority : now.first_word;
+  now.behind_word =
+      now.first_word == PendingReason::kResources ? PendingReason::kPriority : now.first_word;
   if (now.serial != before.serial || now.behind_word != before.behind_word) {
     for (const sched::Rank& rank : shape.ready) words_.set(rank.job, now.behind_word);
   } else if (before.first != now.first && words_.of(before.first) != now.behind_word) {
@@ -80,7 +82,8 @@ void PlanReporter::forget_what_is_old() {
   pages_at_first_ = 0;
 }
 
-std::shared_ptr<const PlanReport> PlanReporter::report(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan, Seq seq) {
+std::shared_ptr<const PlanReport> PlanReporter::report(const sched::ClusterSnapshot& snapshot,
+                                                       const sched::Plan& plan, Seq seq) {
   const auto fresh = snapshot.ready_since(revision_);
   if (!fresh) told_.clear();  // too long ago to tell
   forget_what_is_old();

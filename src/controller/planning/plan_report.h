@@ -1,5 +1,6 @@
-// Why jobs wait, as queries show it: the word of each, and of those that a plan has a window for when and where. What stands behind a
-// word is worked out for the job that is asked about (PlannerRole::explain).
+// Why jobs wait, as queries show it: the word of each, and of those that a plan has a window for
+// when and where. What stands behind a word is worked out for the job that is asked about
+// (PlannerRole::explain).
 #pragma once
 
 #include <array>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "model/reason.h"
-#include "sched/plan.h"
+#include "sched/plan/plan.h"
 
 namespace muster {
 
@@ -19,8 +20,8 @@ class JobWords {
   /// kNone: nothing is known of it.
   PendingReason of(JobId job) const;
   void set(JobId job, PendingReason word);
-  /// As it is now: later changes leave the picture alone. Cost: a pointer per 4,096 ids; the first change of a page after it costs a
-  /// copy of the page.
+  /// As it is now: later changes leave the picture alone. Cost: a pointer per 4,096 ids; the first
+  /// change of a page after it costs a copy of the page.
   JobWords picture();
   std::size_t page_count() const { return page_count_; }
 
@@ -38,9 +39,9 @@ struct PlanReport {
     std::vector<NodeIndex> nodes;
   };
   Seq seq;
-  JobWords words;                              ///< of jobs that wait for room; of those that do not any more, what it was
+  JobWords words;  ///< of jobs that wait for room; of those that do not any more, what it was
   std::unordered_map<JobId, Window> windows;
-  std::vector<NodeIndex> planned_nodes;        ///< rising
+  std::vector<NodeIndex> planned_nodes;  ///< rising
   /// The word with its window. Nullopt: it waits for the next plan.
   std::optional<Reasons> find(JobId job) const;
 };
@@ -48,8 +49,10 @@ struct PlanReport {
 /// Makes the report of each plan from the one before: only what changed is looked at.
 class PlanReporter {
  public:
-  /// Requires: plans of one snapshot, in their order. Cost: O(shapes + windows + jobs that became ready or whose shape's word changed).
-  std::shared_ptr<const PlanReport> report(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan, Seq seq);
+  /// Requires: plans of one snapshot, in their order. Cost: O(shapes + windows + jobs that became
+  /// ready or whose shape's word changed).
+  std::shared_ptr<const PlanReport> report(const sched::ClusterSnapshot& snapshot,
+                                           const sched::Plan& plan, Seq seq);
 
  private:
   /// What the jobs of a shape were told.
@@ -66,7 +69,7 @@ class PlanReporter {
   JobWords words_;
   std::size_t pages_at_first_ = 0;
   std::vector<JobId> windowed_;  ///< in the report before
-  std::vector<Told> told_;  ///< by the shape's place
+  std::vector<Told> told_;       ///< by the shape's place
   std::uint64_t revision_ = 0;
 };
 

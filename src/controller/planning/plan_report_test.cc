@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "sched/planner.h"
 #include "sched/reasons.h"
 #include "sched/testing.h"
 
@@ -25,12 +26,15 @@ TEST(JobWords, APictureStaysAsItIs) {
   EXPECT_EQ(words.of(JobId(7)), PendingReason::kPriority);
 }
 
-/// A small cluster that is always full, with jobs of a few kinds that come, change, are held, start and end.
+/// A small cluster that is always full, with jobs of a few kinds that come, change, are held, start
+/// and end.
 struct Site {
-  explicit Site(std::uint64_t seed) : rng(seed), snapshot(make_snapshot(make_cluster(equal_nodes(4, 4)))) {}
+  explicit Site(std::uint64_t seed)
+      : rng(seed), snapshot(make_snapshot(make_cluster(equal_nodes(4, 4)))) {}
 
   void add() {
-    sched::PendingJob job = make_job(next_id, tasks(static_cast<std::uint32_t>(rng.between(1, 5))), 10 * rng.between(1, 3));
+    sched::PendingJob job = make_job(next_id, tasks(static_cast<std::uint32_t>(rng.between(1, 5))),
+                                     10 * rng.between(1, 3));
     job.priority = rng.between(0, 3);
     if (rng.chance(0.1)) job.request = std::make_shared<const ResourceRequest>(on_nodes(9, 9));
     next_id += static_cast<std::uint32_t>(rng.chance(0.05) ? rng.between(1, 20'000) : 1);
@@ -43,10 +47,13 @@ struct Site {
     const std::uint64_t what = rng.below(10);
     if (what < 4 || waiting.empty()) return add();
     if (what < 6 && !snapshot.ends().empty()) return snapshot.end_job(snapshot.ends().front().job);
-    if (what == 6) return snapshot.set_hold(any(), rng.chance(0.5) ? PendingReason::kJobHeldUser : PendingReason::kNone);
+    if (what == 6)
+      return snapshot.set_hold(
+          any(), rng.chance(0.5) ? PendingReason::kJobHeldUser : PendingReason::kNone);
     if (what == 7) return snapshot.set_priority(any(), rng.between(0, 3));
     if (what == 8) return snapshot.remove_pending(any());
-    snapshot.set_node_conditions(NodeIndex(static_cast<std::uint32_t>(rng.below(4))), rng.chance(0.5) ? node_condition::kDrain : 0);
+    snapshot.set_node_conditions(NodeIndex(static_cast<std::uint32_t>(rng.below(4))),
+                                 rng.chance(0.5) ? node_condition::kDrain : 0);
   }
 
   Rng rng;
@@ -85,7 +92,8 @@ TEST_P(PlanReports, SayOfEveryJobWhatALookAtAllOfThemWould) {
       for (const sched::Rank& rank : shape.ready) {
         const auto told = report->find(rank.job);
         ASSERT_TRUE(told.has_value()) << "job " << rank.job.value() << " in round " << round;
-        ASSERT_EQ(told->word, word_of(site.snapshot, plan, rank.job)) << "job " << rank.job.value() << " in round " << round;
+        ASSERT_EQ(told->word, word_of(site.snapshot, plan, rank.job))
+            << "job " << rank.job.value() << " in round " << round;
         const sched::Window* window = plan.window_of(rank.job);
         ASSERT_EQ(told->planned_nodes.size(), window == nullptr ? 0 : window->nodes.size());
         if (window != nullptr) {

@@ -39,7 +39,8 @@ std::optional<PlanResult> PlannerRole::plan(TimePoint now) {
   if (!has_changed && !is_looking) return std::nullopt;
   has_unlooked_change_ = has_changed || has_unlooked_change_;
   planned_revision_ = snapshot_.revision();
-  auto plan = std::make_shared<const sched::Plan>(planner_.plan(snapshot_, std::max(now, state_.time()), options_));
+  auto plan = std::make_shared<const sched::Plan>(
+      planner_.plan(snapshot_, std::max(now, state_.time()), options_));
   is_in_flight_ = true;
   last_plan_ = plan;
   PlanResult result{state_.seq(), plan, reporter_.report(snapshot_, *plan, state_.seq())};
@@ -55,7 +56,9 @@ std::map<JobId, Reasons> PlannerRole::explain(std::span<const JobId> jobs) const
   if (last_plan_ == nullptr) return reasons;
   for (const JobId job : jobs) {
     const sched::PendingJob* pending = snapshot_.find_pending(job);
-    if (pending == nullptr || !snapshot_.shape(snapshot_.shape_of(job)).ready.contains(pending->rank())) continue;
+    if (pending == nullptr ||
+        !snapshot_.shape(snapshot_.shape_of(job)).ready.contains(pending->rank()))
+      continue;
     reasons[job] = sched::reasons_of(snapshot_, *last_plan_, job);
   }
   return reasons;

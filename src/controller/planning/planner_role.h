@@ -1,5 +1,5 @@
-// The planner as a follower: keeps its own replica, and makes a plan when something changed and the last one has
-// been consumed.
+// The planner as a follower: keeps its own replica, and makes a plan when something changed and the
+// last one has been consumed.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 #include "controller/planning/plan_report.h"
 #include "controller/planning/snapshot_feed.h"
 #include "model/reason.h"
-#include "sched/plan.h"
+#include "sched/planner.h"
 #include "state/cluster_state.h"
 
 namespace muster {
@@ -36,13 +36,15 @@ class PlannerRole {
   /// To be called once `state()` has been restored.
   void start();
   void apply(const EventBatch& batch);
-  /// A plan when one is due: something changed since the last, a job became eligible, or elastic trials are to be looked at. Nullopt: nothing to plan, or
-  /// the last plan's starts are not applied yet. Cost: a plan.
+  /// A plan when one is due: something changed since the last, a job became eligible, or elastic
+  /// trials are to be looked at. Nullopt: nothing to plan, or the last plan's starts are not
+  /// applied yet. Cost: a plan.
   std::optional<PlanResult> plan(TimePoint now);
   /// The core has turned plan `seq` into batches up to `until`.
   void consumed(Seq until) { await_ = until; }
   const sched::ClusterSnapshot& snapshot() const { return snapshot_; }
-  /// All that stands in the way of each of these jobs that waits for room, by the last plan. Cost: O(nodes + windows) a job.
+  /// All that stands in the way of each of these jobs that waits for room, by the last plan. Cost:
+  /// O(nodes + windows) a job.
   std::map<JobId, Reasons> explain(std::span<const JobId> jobs) const;
 
  private:

@@ -19,7 +19,8 @@ double slots_in_use(const ClusterState& state, const Experiment& experiment) {
   for (const TrialId id : experiment.trials) {
     const Trial& trial = *state.experiments().find(id);
     const Job* job = state.jobs().find(trial.job);
-    if (job != nullptr && job->holds_resources()) slots += std::max(slots_of(trial, *experiment.spec), 1U);
+    if (job != nullptr && job->holds_resources())
+      slots += std::max(slots_of(trial, *experiment.spec), 1U);
   }
   return slots;
 }
@@ -48,12 +49,14 @@ const ShareFeed::Place* ShareFeed::place_of(JobId job) const {
 std::vector<JobId> ShareFeed::settle(const ClusterState& state) {
   std::vector<JobId> changed;
   for (const UserId user : std::exchange(touched_, {})) {
-    if (const auto found = waiting_.find(user); found != waiting_.end()) settle_user(state, found->second, changed);
+    if (const auto found = waiting_.find(user); found != waiting_.end())
+      settle_user(state, found->second, changed);
   }
   return changed;
 }
 
-void ShareFeed::settle_user(const ClusterState& state, const std::set<JobId>& waiting, std::vector<JobId>& changed) {
+void ShareFeed::settle_user(const ClusterState& state, const std::set<JobId>& waiting,
+                            std::vector<JobId>& changed) {
   std::vector<sched::SharedJob> jobs;
   std::map<std::uint32_t, double> in_use;
   bool is_shared = false;
@@ -63,8 +66,13 @@ void ShareFeed::settle_user(const ClusterState& state, const std::set<JobId>& wa
     const std::uint32_t group = experiment.id.value();
     is_shared = is_shared || experiment.share != ExperimentShare();
     if (!in_use.contains(group)) in_use[group] = slots_in_use(state, experiment);
-    jobs.push_back({{job.priority, job.submit_time, id, id}, group, experiment.share.priority, experiment.share.weight,
-                    static_cast<double>(std::max(slots_of(*state.experiments().find(job.spec->trial), *experiment.spec), 1U))});
+    jobs.push_back(
+        {{job.priority, job.submit_time, id, id},
+         group,
+         experiment.share.priority,
+         experiment.share.weight,
+         static_cast<double>(std::max(
+             slots_of(*state.experiments().find(job.spec->trial), *experiment.spec), 1U))});
   }
   if (!is_shared) {
     for (const JobId id : waiting) {

@@ -1,12 +1,13 @@
-// Keeps the places of waiting trials in the queue as their experiments share them (sched/priority/share.h). Where every experiment of
-// a user has the usual priority and weight, places are those of submission and nothing is worked out.
+// Keeps the places of waiting trials in the queue as their experiments share them
+// (sched/priority/share.h). Where every experiment of a user has the usual priority and weight,
+// places are those of submission and nothing is worked out.
 #pragma once
 
 #include <map>
 #include <set>
 #include <vector>
 
-#include "sched/snapshot.h"
+#include "sched/snapshot/snapshot.h"
 #include "state/cluster_state.h"
 
 namespace muster {
@@ -28,11 +29,13 @@ class ShareFeed {
   /// Nothing: its own.
   const Place* place_of(JobId job) const;
 
-  /// Works out the places of those that were touched; the jobs whose places changed. Cost: O(trials of these users' experiments).
+  /// Works out the places of those that were touched; the jobs whose places changed. Cost: O(trials
+  /// of these users' experiments).
   std::vector<JobId> settle(const ClusterState& state);
 
  private:
-  void settle_user(const ClusterState& state, const std::set<JobId>& waiting, std::vector<JobId>& changed);
+  void settle_user(const ClusterState& state, const std::set<JobId>& waiting,
+                   std::vector<JobId>& changed);
 
   std::map<UserId, std::set<JobId>> waiting_;
   std::map<JobId, Place> places_;

@@ -24,17 +24,17 @@ std::uint64_t hash_of(const ResourceRequest& need) {
 
 /// The jobs that an event concerns.
 template <class Visit>
-void for_each_job(const EventBody& body, Visit&& visit) {
-  std::visit(
+void for_each_job(const EventBody& body, Visit&& use) {
+  muster::visit(
       [&](const auto& event) {
         using Kind = std::decay_t<decltype(event)>;
         if constexpr (std::is_same_v<Kind, ArraySplit>) {
-          visit(event.array);
-          visit(event.element);
+          use(event.array);
+          use(event.element);
         } else if constexpr (std::is_same_v<Kind, JobsEvicted>) {
-          for (const JobId id : event.jobs) visit(id);
+          for (const JobId id : event.jobs) use(id);
         } else if constexpr (requires { JobId(event.job); }) {
-          visit(event.job);
+          use(event.job);
         }
       },
       body);
@@ -253,25 +253,25 @@ void SnapshotFeed::settle(const ClusterState& state) {
 }
 
 void SnapshotFeed::on_event(const Event& event, const ClusterState& state) {
-  const bool is_cluster_change = std::holds_alternative<ConfigApplied>(event.body) ||
-                                 std::holds_alternative<PartitionChanged>(event.body);
+  const bool is_cluster_change = holds_alternative<ConfigApplied>(event.body) ||
+                                 holds_alternative<PartitionChanged>(event.body);
   if (is_cluster_change) {
     is_cluster_stale_ = false;
     set_cluster(state);
     state.jobs().for_each([&](const Job& job) { refresh(job.id, state); });
     return;
   }
-  if (const auto* registered = std::get_if<NodeRegistered>(&event.body)) {
+  if (const auto* registered = get_if<NodeRegistered>(&event.body)) {
     snapshot_.set_node_conditions(registered->node,
                                   state.nodes().at(registered->node).status.conditions);
     return;
   }
-  if (const auto* changed = std::get_if<NodeChanged>(&event.body)) {
+  if (const auto* changed = get_if<NodeChanged>(&event.body)) {
     is_cluster_stale_ = is_cluster_stale_ || changed->weight || changed->features;
     snapshot_.set_node_conditions(changed->node, state.nodes().at(changed->node).status.conditions);
     return;
   }
-  if (const auto* experiment = std::get_if<ExperimentChanged>(&event.body);
+  if (const auto* experiment = get_if<ExperimentChanged>(&event.body);
       experiment != nullptr && experiment->share) {
     shares_.note(*state.experiments().find(experiment->experiment));
   }

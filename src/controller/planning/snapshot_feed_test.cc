@@ -56,7 +56,8 @@ TEST(SnapshotFeed, ElementsThatWaitAgainFollowTheirArraysCounts) {
   ASSERT_TRUE(rig.job(first).is_pending());
   expect_as_loaded(rig);
   ASSERT_NE(rig.planner.snapshot().find_pending(first), nullptr);
-  EXPECT_EQ(rig.planner.snapshot().find_pending(first)->running_count, rig.job(array).array->active_elements);
+  EXPECT_EQ(rig.planner.snapshot().find_pending(first)->running_count,
+            rig.job(array).array->active_elements);
   for (const char* throttle : {"2", "0", "1"}) {
     rig.done(UpdateObject{
         UpdateKind::kJob, std::to_string(array.value()), {{"ArrayTaskThrottle", throttle}}});

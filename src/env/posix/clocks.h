@@ -1,4 +1,5 @@
-// The machine's two clocks. What waits, expires or judges counts the steady one; the wall clock is for people, and jumps.
+// The machine's two clocks. What waits, expires or judges counts the steady one; the wall clock is
+// for people, and jumps.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +8,11 @@
 
 namespace muster {
 
-/// CLOCK_BOOTTIME: since the machine's boot, time that it was suspended included. Never goes back, never jumps.
+/// CLOCK_BOOTTIME: since the machine's boot, time that it was suspended included. Never goes back,
+/// never jumps.
 Duration steady_time();
-/// The same as a point in time, for objects that are told `now` and compare it with nothing from elsewhere.
+/// The same as a point in time, for objects that are told `now` and compare it with nothing from
+/// elsewhere.
 TimePoint steady_now();
 /// CLOCK_REALTIME.
 TimePoint wall_time();

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "codec/conf_lines.h"
+#include "slurm/conf/conf_lines.h"
 
 namespace muster {
 

@@ -103,7 +103,7 @@ class Descendants final : public ProcessContainer {
       while (const dirent* entry = ::readdir(proc)) {
         const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
         const auto stat = pid > 0 ? stat_of(pid) : std::nullopt;
-      if (stat) children[stat->parent].push_back(pid);
+        if (stat) children[stat->parent].push_back(pid);
       }
       ::closedir(proc);
     }

@@ -1,4 +1,5 @@
-// All processes of one step, however they try to get away: a cgroup where we may make one, else the tree below us.
+// All processes of one step, however they try to get away: a cgroup where we may make one, else the
+// tree below us.
 #pragma once
 
 #include <sys/types.h>
@@ -32,13 +33,15 @@ struct ContainerHost {
   Kind kind = Kind::kDescendants;
   std::string root;  ///< the folder in which ours stands, e.g. /sys/fs/cgroup/freezer/muster
 };
-/// `spool`: the node's spool folder. It makes the place this node's own, so that clusters of one name on one machine
-/// never take each other's steps for theirs.
+/// `spool`: the node's spool folder. It makes the place this node's own, so that clusters of one
+/// name on one machine never take each other's steps for theirs.
 ContainerHost find_container_host(const std::string& cluster_name, const std::string& spool);
 /// Takes the place away if nothing is in it.
 void release_container_host(const ContainerHost& host);
 
-/// Makes the container `name` ("NODE/JOB.ATTEMPT.STEP"). Falls back to descendants when the host refuses.
-std::unique_ptr<ProcessContainer> make_container(const ContainerHost& host, const std::string& name);
+/// Makes the container `name` ("NODE/JOB.ATTEMPT.STEP"). Falls back to descendants when the host
+/// refuses.
+std::unique_ptr<ProcessContainer> make_container(const ContainerHost& host,
+                                                 const std::string& name);
 
 }  // namespace muster

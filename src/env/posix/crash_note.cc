@@ -55,10 +55,12 @@ Result<std::unique_ptr<CrashNote>> CrashNote::open(const std::string& path, Dura
   if (fd < 0) return fail(ErrorCode::kUnavailable, "cannot use " + path, std::strerror(errno));
   std::unique_ptr<CrashNote> note(new CrashNote());
   Record last;
-  const bool is_whole = ::pread(fd, &last, sizeof last, 0) == static_cast<ssize_t>(sizeof last) && last.magic == kMagic;
+  const bool is_whole = ::pread(fd, &last, sizeof last, 0) == static_cast<ssize_t>(sizeof last) &&
+                        last.magic == kMagic;
   g_record = is_whole ? last : Record();
   if (g_record.died_of != 0) {
-    const bool is_in_a_row = g_record.suspect == g_record.died_of && Duration::seconds(g_record.lived) < well;
+    const bool is_in_a_row =
+        g_record.suspect == g_record.died_of && Duration::seconds(g_record.lived) < well;
     g_record.deaths = is_in_a_row ? g_record.deaths + 1 : 1;
     g_record.suspect = g_record.died_of;
     note->last_job_ = JobId(g_record.died_of);

@@ -36,12 +36,15 @@ pid_t start_marked(const std::string& mark, const std::string& script) {
 
 TEST(MarkedProcesses, AreFoundAndEndedWithoutWhoStartedThem) {
   const std::string mark = "MUSTER_STEP=test-" + std::to_string(::getpid());
-  const pid_t shell = start_marked(mark, "sleep 300 & (trap '' TERM; sleep 301) & env -i sleep 302 & wait");
-  ASSERT_TRUE(eventually([&] { return marked_processes(mark).size() >= 4; })) << "the one that cleared its environment is a descendant";
+  const pid_t shell =
+      start_marked(mark, "sleep 300 & (trap '' TERM; sleep 301) & env -i sleep 302 & wait");
+  ASSERT_TRUE(eventually([&] { return marked_processes(mark).size() >= 4; }))
+      << "the one that cleared its environment is a descendant";
   ::kill(shell, SIGKILL);
   ::waitpid(shell, nullptr, 0);
   const auto left = marked_processes(mark);
-  EXPECT_GE(left.size(), 3U) << "they outlive their shell; who cleared its environment is of the same session";
+  EXPECT_GE(left.size(), 3U)
+      << "they outlive their shell; who cleared its environment is of the same session";
   EXPECT_EQ(std::ranges::count(left, ::getpid()), 0);
   EXPECT_TRUE(eventually([&] { return kill_marked(mark); }));
   EXPECT_TRUE(marked_processes(mark).empty());

@@ -100,7 +100,7 @@ Status make_namespaces(const std::string& host_name) {
 /// A path to be shown, while it is on its way.
 struct Shown {
   const ShownPath* path = nullptr;
-  int source = -1;          ///< opened before anything is covered
+  int source = -1;  ///< opened before anything is covered
   bool is_folder = true;
   std::string place;        ///< the target without links
   bool is_missing = false;  ///< nothing is there that it could be put on
@@ -113,7 +113,7 @@ Status open_sources(std::vector<Shown>& all, std::uint32_t uid) {
   Status opened;
   for (Shown& one : all) {
     one.source = ::open(one.path->source.c_str(), O_PATH | O_CLOEXEC);
-    struct stat known{};
+    struct stat known {};
     if (one.source < 0 || ::fstat(one.source, &known) != 0) {
       opened = refused_path(*one.path);
       break;
@@ -161,7 +161,7 @@ Status make_file(const std::string& path) {
 /// An entry of the host as it is: a link again, or the thing itself, bound. What may not be looked
 /// at is left out.
 Status copy_entry(const std::string& from, const std::string& to) {
-  struct stat known{};
+  struct stat known {};
   if (::lstat(from.c_str(), &known) != 0) return {};
   if (S_ISLNK(known.st_mode)) {
     char target[PATH_MAX + 1] = {};
@@ -250,7 +250,7 @@ bool make_read_only(const std::string& place) {
   wanted.attr_set = MOUNT_ATTR_RDONLY;
   if (::mount_setattr(AT_FDCWD, place.c_str(), AT_RECURSIVE, &wanted, sizeof wanted) == 0)
     return true;
-  struct statvfs known{};
+  struct statvfs known {};
   if (errno != ENOSYS || ::statvfs(place.c_str(), &known) != 0) return false;
   unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY;
   if ((known.f_flag & ST_NOSUID) != 0) flags |= MS_NOSUID;

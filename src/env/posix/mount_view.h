@@ -1,5 +1,5 @@
-// What a process sees of the host's files, where that is not all as it is: folders shown at other places, in a mount
-// namespace of its own. Used by process_runner between fork and exec.
+// What a process sees of the host's files, where that is not all as it is: folders shown at other
+// places, in a mount namespace of its own. Used by process_runner between fork and exec.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,12 @@ struct ShownPath {
 };
 
 struct MountView {
-  /// Sorted by target: what is shown inside another comes after it, and its place is there in the other's source.
+  /// Sorted by target: what is shown inside another comes after it, and its place is there in the
+  /// other's source.
   std::vector<ShownPath> paths;
-  std::string host_name;    ///< the host's name in there; empty: as it is
-  /// An empty folder of ours. Where a target is not there, the root is put together here anew: it has all that the
-  /// host's has, and the missing places.
+  std::string host_name;  ///< the host's name in there; empty: as it is
+  /// An empty folder of ours. Where a target is not there, the root is put together here anew: it
+  /// has all that the host's has, and the missing places.
   std::string root_folder;
   /// It holds what a user chose: it must come about, and programs that are started in it get no
   /// rights of others (no_new_privs). Else, where the host allows no namespace, everything stays as

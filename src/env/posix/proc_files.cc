@@ -13,7 +13,8 @@ std::string read_small(const std::string& path) {
   if (fd < 0) return "";
   std::string text;
   char buffer[4096];
-  for (ssize_t n = 0; (n = ::read(fd, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+  for (ssize_t n = 0; (n = ::read(fd, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(n));
   ::close(fd);
   return text;
 }
@@ -22,7 +23,8 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
   // "pid (name) state parent group session ...": the name may hold anything, a parenthesis too.
   const std::string stat = read_small(fmt::format("/proc/{}/stat", pid));
   const auto close = stat.rfind(')');
-  if (close == std::string::npos || stat.size() < close + 4 || stat[close + 2] == 'Z') return std::nullopt;
+  if (close == std::string::npos || stat.size() < close + 4 || stat[close + 2] == 'Z')
+    return std::nullopt;
   char* next = nullptr;
   ProcessStat found;
   found.parent = static_cast<pid_t>(std::strtol(stat.c_str() + close + 4, &next, 10));

@@ -301,7 +301,7 @@ Error path_error(const std::string& what, int error) {
 }
 
 bool is_fifo(int fd) {
-  struct stat known{};
+  struct stat known {};
   return ::fstat(fd, &known) == 0 && S_ISFIFO(known.st_mode);
 }
 
@@ -318,7 +318,7 @@ bool has_writer(int fd) {
 
 /// Whether a file tells of this process itself, as /proc/self/maps does to whoever opens it.
 bool is_about_us(int fd) {
-  struct statfs where{};
+  struct statfs where {};
   if (::fstatfs(fd, &where) != 0 || where.f_type != PROC_SUPER_MAGIC) return false;
   std::array<char, 256> path{};
   const ssize_t size =
@@ -357,7 +357,7 @@ Result<int> open_as(const ProcessUser& user, const std::string& path, int flags,
   const int error = TRY(act_as(user, [&] {
     fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode);
     if (fd >= 0) return true;
-    struct stat known{};
+    struct stat known {};
     const int why = errno;
     has_no_reader = why == ENXIO && ::stat(path.c_str(), &known) == 0 && S_ISFIFO(known.st_mode);
     errno = why;
@@ -384,7 +384,7 @@ Status make_folders_as(const ProcessUser& user, const std::string& path, unsigne
     for (std::size_t end = 1; end < path.size();) {
       end = std::min(path.find('/', end + 1), path.size());
       if (::mkdir(path.substr(0, end).c_str(), mode) != 0 && errno != EEXIST) {
-        struct stat known{};  // a folder above that we may not write to is there all the same
+        struct stat known {};  // a folder above that we may not write to is there all the same
         const int error = errno;
         if (::stat(path.substr(0, end).c_str(), &known) == 0) continue;
         errno = error;

@@ -1,5 +1,5 @@
-// Starting processes: the one file that forks and executes for the daemons' tasks. A task inherits nothing of ours: not
-// our signals, mask, limits, umask, groups, descriptors.
+// Starting processes: the one file that forks and executes for the daemons' tasks. A task inherits
+// nothing of ours: not our signals, mask, limits, umask, groups, descriptors.
 #pragma once
 
 #include <sys/types.h>
@@ -24,20 +24,22 @@ struct ProcessUser {
 
 struct ProcessSpec {
   std::vector<std::string> arguments;
-  std::vector<std::string> environment;           ///< NAME=VALUE
-  /// Called in the child with its pid before the environment is used: for variables that hold the pid.
+  std::vector<std::string> environment;  ///< NAME=VALUE
+  /// Called in the child with its pid before the environment is used: for variables that hold the
+  /// pid.
   std::function<void(std::vector<std::string>&, pid_t)> finish_environment;
-  std::string work_dir;                           ///< entered as the user; /tmp with a message when that fails
+  std::string work_dir;  ///< entered as the user; /tmp with a message when that fails
   std::uint32_t umask = 022;
-  std::string limits;                             ///< "NOFILE=1024,CORE=0": soft limits, as JobText::kRlimits; never above our own hard ones
+  std::string limits;  ///< "NOFILE=1024,CORE=0": soft limits, as JobText::kRlimits; never above our
+                       ///< own hard ones
   ProcessUser user;
-  int standard_in = -1;                           ///< -1: /dev/null
+  int standard_in = -1;  ///< -1: /dev/null
   int standard_out = -1;
   int standard_error = -1;
-  std::string enter_file;                         ///< cgroup.procs of its container; empty: none
-  Bitmap cpus;                                    ///< real CPUs it may run on; empty: as we may
-  MountView view;                                 ///< empty: the host's
-  bool is_own_session = true;                     ///< setsid
+  std::string enter_file;      ///< cgroup.procs of its container; empty: none
+  Bitmap cpus;                 ///< real CPUs it may run on; empty: as we may
+  MountView view;              ///< empty: the host's
+  bool is_own_session = true;  ///< setsid
 };
 
 /// The pid of the started process. `exec_error`, where given: errno when it was the program that
@@ -46,19 +48,22 @@ struct ProcessSpec {
 /// refuses a process.
 Result<pid_t> start_process(const ProcessSpec& spec, int* exec_error = nullptr);
 
-/// This process becomes a fresh run of its own program with the same arguments. Returns only when that fails.
+/// This process becomes a fresh run of its own program with the same arguments. Returns only when
+/// that fails.
 Error restart_self(char** arguments);
 
-/// Does `work` with the user's rights, where this process is root; it says whether it was done, and errno why not. Returns that errno,
-/// or 0. Errors: kUnavailable when the rights cannot be taken. Requires: no other thread runs.
+/// Does `work` with the user's rights, where this process is root; it says whether it was done, and
+/// errno why not. Returns that errno, or 0. Errors: kUnavailable when the rights cannot be taken.
+/// Requires: no other thread runs.
 Result<int> act_as(const ProcessUser& user, const std::function<bool()>& work);
 
-/// Opens a file with the user's rights; a new one gets `mode` as it is. Never waits for a partner and takes no terminal. Errors:
-/// kPermissionDenied, kNotFound, kUnavailable with the path and the reason; kFailedPrecondition: a FIFO that nobody has open at its
-/// other end.
+/// Opens a file with the user's rights; a new one gets `mode` as it is. Never waits for a partner
+/// and takes no terminal. Errors: kPermissionDenied, kNotFound, kUnavailable with the path and the
+/// reason; kFailedPrecondition: a FIFO that nobody has open at its other end.
 Result<int> open_as(const ProcessUser& user, const std::string& path, int flags, unsigned mode);
 
-/// Makes a folder with all above it that are missing, with the user's rights and `mode` as it is. Errors: as open_as.
+/// Makes a folder with all above it that are missing, with the user's rights and `mode` as it is.
+/// Errors: as open_as.
 Status make_folders_as(const ProcessUser& user, const std::string& path, unsigned mode = 0755);
 
 /// Soft limits of this process as text for ProcessSpec::limits.

@@ -64,7 +64,8 @@ TEST(StartProcess, AProgramWithoutANameIsNotThere) {
   spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
   const auto pid = start_process(spec);
   ASSERT_FALSE(pid.has_value());
-  EXPECT_NE(pid.error().message.find("No such file or directory"), std::string::npos) << pid.error().text();
+  EXPECT_NE(pid.error().message.find("No such file or directory"), std::string::npos)
+      << pid.error().text();
 }
 
 }  // namespace

@@ -3,8 +3,9 @@
 
 namespace muster {
 
-/// Opens /dev/null as each of 0, 1 and 2 that is closed: the next socket or file would take its number, and be read as standard
-/// input or written to by messages. Ends the process where that cannot be done. Call it first, before anything is opened.
+/// Opens /dev/null as each of 0, 1 and 2 that is closed: the next socket or file would take its
+/// number, and be read as standard input or written to by messages. Ends the process where that
+/// cannot be done. Call it first, before anything is opened.
 void open_standard_streams();
 
 }  // namespace muster

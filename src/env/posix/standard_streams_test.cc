@@ -10,8 +10,8 @@
 namespace muster {
 namespace {
 
-/// Closes the streams that have a bit, fills them, and ends: with 0 if exactly these are /dev/null, and the next descriptor is
-/// none of the three.
+/// Closes the streams that have a bit, fills them, and ends: with 0 if exactly these are /dev/null,
+/// and the next descriptor is none of the three.
 [[noreturn]] void fill_and_exit(std::bitset<3> closed) {
   int pipe_ends[2];
   if (::pipe(pipe_ends) != 0) ::_exit(1);
@@ -32,7 +32,8 @@ namespace {
 }
 
 TEST(StandardStreams, EachThatIsClosedBecomesDevNull) {
-  for (unsigned closed = 0; closed < 8; ++closed) EXPECT_EXIT(fill_and_exit(closed), ::testing::ExitedWithCode(0), "") << closed;
+  for (unsigned closed = 0; closed < 8; ++closed)
+    EXPECT_EXIT(fill_and_exit(closed), ::testing::ExitedWithCode(0), "") << closed;
 }
 
 }  // namespace

@@ -72,8 +72,8 @@ void Pass::screen() {
 }
 
 PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition) {
-  const PendingReason refused =
-      partition_refusal(snapshot_, *shape.demand_in(partition).request, shape.time_limit, partition);
+  const PendingReason refused = partition_refusal(snapshot_, *shape.demand_in(partition).request,
+                                                  shape.time_limit, partition);
   if (refused != PendingReason::kNone) return refused;
   PassMemo::Screened& known = memo_.screened[{shape.serial, partition}];
   if (known.config_revision != snapshot_.config_revision()) {
@@ -102,10 +102,10 @@ NodeSet Pass::members_of(const Shape& shape, PartitionIndex partition) const {
 bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const {
   const Demand& demand = shape.demand_in(partition);
   const ResourceRequest& request = *demand.request;
-  const Fitter fitter(snapshot_.facts(), demand,
-                      node_rule(snapshot_.facts(), request, partition));
+  const Fitter fitter(snapshot_.facts(), demand, node_rule(snapshot_.facts(), request, partition));
   Seeking how{Effort::kVerdict};
-  return place(fitter, WholeCluster(snapshot_.facts()), node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order,
+  return place(fitter, WholeCluster(snapshot_.facts()),
+               node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order,
                allowed, &how)
              .has_value() ||
          how.is_undecided;
@@ -311,15 +311,17 @@ bool Pass::may_reserve(Lane& lane) const {
   });
 }
 
-/// Most of a pass is this search, and most events concern few nodes: an answer is used again while nothing that it came
-/// from has changed, and else the search begins where the last one came near its end.
+/// Most of a pass is this search, and most events concern few nodes: an answer is used again while
+/// nothing that it came from has changed, and else the search begins where the last one came near
+/// its end.
 std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane::Part& part) {
   const Duration duration = lane.shape_ref->time_limit;
   const ShapeKey key{lane.shape_ref->serial, part.partition};
   WindowMemo& known = part.known->window;
   WindowMemo::Question question{snapshot_,   timeline_, *part.allowed,
                                 started_on_, duration,  timeline_.kept_on(*part.allowed)};
-  // A checkpoint has the size of all nodes: the first searches, for the jobs that are due first, may leave one.
+  // A checkpoint has the size of all nodes: the first searches, for the jobs that are due first,
+  // may leave one.
   constexpr std::size_t kCheckpointMax = 32;
   if (searched_.size() < kCheckpointMax) searched_.insert(key);
   if (known.holds_for(question)) return known.answer();
@@ -328,7 +330,8 @@ std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane
                              *part.allowed, *part.room,  duration};
   auto found = timeline_.earliest_start(wanted, memory ? &*memory : nullptr);
   // Of a search that was broken off the next pass makes more.
-  if (timeline_.is_effort_left()) known.keep(std::move(question), found, memory ? std::move(*memory) : SearchMemory{});
+  if (timeline_.is_effort_left())
+    known.keep(std::move(question), found, memory ? std::move(*memory) : SearchMemory{});
   return found;
 }
 
@@ -413,22 +416,6 @@ void Pass::prune_memo() {
     if (!node.empty()) kept.insert(std::move(node));
   }
   memo_.screened = std::move(kept);
-}
-
-struct Planner::Memo : PassMemo {};
-
-Planner::Planner() : memo_(std::make_unique<Memo>()) {}
-Planner::~Planner() = default;
-Planner::Planner(Planner&&) noexcept = default;
-Planner& Planner::operator=(Planner&&) noexcept = default;
-
-Plan Planner::plan(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options) {
-  return Pass(snapshot, now, options, *memo_).run();
-}
-
-Plan plan(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options) {
-  PassMemo memo;
-  return Pass(snapshot, now, options, memo).run();
 }
 
 }  // namespace muster::sched

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sched/backfill/window_memo.h"
-#include "sched/placement/partition_fit.h"
-#include "sched/plan.h"
+#include "sched/plan/plan.h"
+#include "sched/snapshot/partition_fit.h"
 #include "sched/timeline/timeline.h"
 
 namespace muster::sched {
@@ -37,13 +37,13 @@ struct ShapeKey {
 struct PassMemo {
   struct Screened {
     std::uint64_t config_revision = 0;
-    bool is_possible = false;         ///< with every node in service
+    bool is_possible = false;  ///< with every node in service
     /// PassMemo's when `allowed` and `is_available` were worked out.
     std::uint64_t usable_number = 0;
-    bool is_available = false;  ///< with the nodes in service
-    SharedNodes allowed;        ///< of its nodes, those in service
+    bool is_available = false;        ///< with the nodes in service
+    SharedNodes allowed;              ///< of its nodes, those in service
     std::uint64_t room_revision = 0;  ///< the snapshot's when `room` was right; 0: never
-    NodeSet room;  ///< nodes that could take a task of it, windows and conditions aside
+    NodeSet room;      ///< nodes that could take a task of it, windows and conditions aside
     SharedNodes open;  ///< `room` in service; null: not worked out since one of the two changed
     std::uint32_t open_count = 0;
     WindowMemo window;
@@ -53,9 +53,10 @@ struct PassMemo {
   std::unordered_map<ShapeKey, Screened, ShapeKey::Hash> screened;  ///< looked up only
   NodeSet usable;                                                   ///< the nodes in service
   std::uint64_t usable_number = 0;  ///< rises with each change of `usable`; 0: not known yet
-  std::uint64_t revision = 0;                                             ///< of the last pass
+  std::uint64_t revision = 0;       ///< of the last pass
   BestFitOrder order;
-  /// Whose searches for an earliest start were made or answered in the last pass: what others remember of theirs is dropped.
+  /// Whose searches for an earliest start were made or answered in the last pass: what others
+  /// remember of theirs is dropped.
   std::set<ShapeKey> searched;
 };
 

@@ -1,18 +1,19 @@
-// An answer of Timeline::earliest_start, with what it came from, so that the next pass can tell whether it still holds, and
-// begin its search late where it does not.
+// An answer of Timeline::earliest_start, with what it came from, so that the next pass can tell
+// whether it still holds, and begin its search late where it does not.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "sched/node_set.h"
-#include "sched/snapshot.h"
+#include "sched/placement/node_set.h"
+#include "sched/snapshot/snapshot.h"
 #include "sched/timeline/timeline.h"
 
 namespace muster::sched {
 
-/// The earliest start of one shape in one partition. Requires: made and asked under one configuration, for one shape.
+/// The earliest start of one shape in one partition. Requires: made and asked under one
+/// configuration, for one shape.
 class WindowMemo {
  public:
   /// What the answer depends on besides the shape.
@@ -28,12 +29,14 @@ class WindowMemo {
   /// What a search found now; nothing is kept of it while a job is overdue.
   void keep(Question question, const std::optional<FuturePlacement>& answer, SearchMemory memory);
 
-  /// True when a search would give the same answer: nothing is overdue then or now, no allowed node has changed since, the
-  /// same windows lie ahead and reach as far into the job's time. Cost: O(changes since + kept rooms + nodes / 64).
+  /// True when a search would give the same answer: nothing is overdue then or now, no allowed node
+  /// has changed since, the same windows lie ahead and reach as far into the job's time. Cost:
+  /// O(changes since + kept rooms + nodes / 64).
   bool holds_for(const Question& question) const;
   const std::optional<FuturePlacement>& answer() const { return answer_; }
 
-  /// What a search may begin with, taken out of the memo. Nullopt: it must not remember either, for a job is overdue.
+  /// What a search may begin with, taken out of the memo. Nullopt: it must not remember either, for
+  /// a job is overdue.
   std::optional<SearchMemory> take_memory(const Question& question);
   /// Gives the memory of the search back; the answer stays.
   void forget_search() {

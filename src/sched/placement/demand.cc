@@ -73,7 +73,9 @@ bool has_features(const NodeConfig& node, const std::vector<std::string>& wanted
 
 bool meets(const FeatureConstraint& constraint, const NodeConfig& node) {
   const auto& alternatives = constraint.alternatives;
-  return alternatives.empty() || std::ranges::any_of(alternatives, [&](const auto& all) { return has_features(node, all); });
+  return alternatives.empty() || std::ranges::any_of(alternatives, [&](const auto& all) {
+           return has_features(node, all);
+         });
 }
 
 bool matches(const ResourceRequest& request, const NodeConfig& node) {
@@ -162,19 +164,23 @@ void resolve_required(Demand& demand, const ClusterFacts& facts) {
 auto class_key(const ClusterFacts& facts, NodeIndex index) {
   const NodeConfig& node = facts.config.nodes[index.value()];
   const NodeFree free = facts.total.at(index);
-  return std::tuple(std::array{node.cpus, node.boards, node.sockets, node.cores_per_socket, node.threads_per_core, node.tmp_disk_mib, node.weight},
-                    node.memory_mib, node.features, std::vector<std::int32_t>(free.gres, free.gres + facts.total.kind_count()));
+  return std::tuple(std::array{node.cpus, node.boards, node.sockets, node.cores_per_socket,
+                               node.threads_per_core, node.tmp_disk_mib, node.weight},
+                    node.memory_mib, node.features,
+                    std::vector<std::int32_t>(free.gres, free.gres + facts.total.kind_count()));
 }
 
 void sort_into_classes(ClusterFacts& facts) {
   std::map<decltype(class_key(facts, NodeIndex())), std::uint32_t> known;
   for (std::uint32_t i = 0; i < facts.nodes.size(); ++i) {
-    const auto [place, is_new] = known.try_emplace(class_key(facts, NodeIndex(i)), static_cast<std::uint32_t>(facts.classes.size()));
+    const auto [place, is_new] = known.try_emplace(
+        class_key(facts, NodeIndex(i)), static_cast<std::uint32_t>(facts.classes.size()));
     if (is_new) facts.classes.push_back(NodeIndex(i));
     facts.class_of.push_back(place->second);
     facts.by_weight.push_back(NodeIndex(i));
   }
-  std::ranges::stable_sort(facts.by_weight, {}, [&](NodeIndex node) { return facts.nodes[node.value()].weight; });
+  std::ranges::stable_sort(facts.by_weight, {},
+                           [&](NodeIndex node) { return facts.nodes[node.value()].weight; });
 }
 
 }  // namespace
@@ -229,11 +235,14 @@ NodeAmount ClusterFacts::charged(NodeAmount amount, PartitionIndex partition) co
 
 NodeSet matching_nodes(const ResourceRequest& request, const ClusterFacts& facts) {
   std::vector<bool> matching;
-  for (const NodeIndex like : facts.classes) matching.push_back(matches(request, facts.config.nodes[like.value()]));
+  for (const NodeIndex like : facts.classes)
+    matching.push_back(matches(request, facts.config.nodes[like.value()]));
   NodeSet result(facts.node_count());
   for (std::uint32_t i = 0; i < facts.node_count(); ++i) {
     if (!matching[facts.class_of[i]]) continue;
-    const bool is_excluded = !request.excluded_nodes.empty() && std::ranges::binary_search(request.excluded_nodes, facts.config.nodes[i].name);
+    const bool is_excluded =
+        !request.excluded_nodes.empty() &&
+        std::ranges::binary_search(request.excluded_nodes, facts.config.nodes[i].name);
     result.put(NodeIndex(i), !is_excluded);
   }
   return result;
@@ -253,7 +262,8 @@ Demand Demand::compile(std::shared_ptr<const ResourceRequest> request, const Clu
   add_checks(demand);
   resolve_required(demand, facts);
   demand.feasible = matching_nodes(*demand.request, facts);
-  if (!demand.request->preferred.alternatives.empty()) demand.preferred = preferred_nodes(demand, facts);
+  if (!demand.request->preferred.alternatives.empty())
+    demand.preferred = preferred_nodes(demand, facts);
   return demand;
 }
 

@@ -10,8 +10,8 @@
 
 #include "model/cluster_config.h"
 #include "model/resource_request.h"
-#include "sched/amounts.h"
-#include "sched/node_set.h"
+#include "sched/placement/amounts.h"
+#include "sched/placement/node_set.h"
 
 namespace muster::sched {
 
@@ -35,9 +35,10 @@ struct ClusterFacts {
   FreeTable total;  ///< what an empty cluster has free, quotas included
   NodeSet all;
   std::vector<NodeSet> partition_nodes;
-  std::vector<std::uint32_t> class_of;  ///< by node: nodes of a class differ in their names and partitions alone
-  std::vector<NodeIndex> classes;       ///< by class: one of its nodes
-  std::vector<NodeIndex> by_weight;     ///< all nodes, in rising weight
+  std::vector<std::uint32_t>
+      class_of;  ///< by node: nodes of a class differ in their names and partitions alone
+  std::vector<NodeIndex> classes;    ///< by class: one of its nodes
+  std::vector<NodeIndex> by_weight;  ///< all nodes, in rising weight
 
   static std::shared_ptr<const ClusterFacts> create(ClusterConfig config);
   /// The kinds a request of (name, type) may take; an empty type matches every type. Rising.
@@ -86,7 +87,8 @@ struct Demand {
   std::vector<GresNeed> per_job;
   std::vector<GresCheck> checks;
   NodeSet feasible;
-  std::optional<NodeSet> preferred;  ///< of these, those that have what the job would rather have; nullopt: it has no wish
+  std::optional<NodeSet> preferred;  ///< of these, those that have what the job would rather have;
+                                     ///< nullopt: it has no wish
   NodeSet required;
   std::uint32_t required_count = 0;
   bool has_unknown_name = false;  ///< a required node or resource that the cluster does not have

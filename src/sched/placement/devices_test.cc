@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "sched/placement/partition_fit.h"
-#include "sched/plan.h"
+#include "sched/planner.h"
 #include "sched/satisfiable.h"
+#include "sched/snapshot/partition_fit.h"
 #include "sched/testing.h"
 #include "sched/timeline/timeline.h"
 

@@ -58,7 +58,8 @@ std::vector<GresCount> counts_of(const std::vector<std::int32_t>& taken) {
 std::uint32_t Fitter::gpu_count(std::uint32_t tasks, const Shares& shares) const {
   std::uint64_t total = 0;
   for (const GresNeed& need : demand_.per_node) total += need.is_gpu ? need.count : 0;
-  for (const GresNeed& need : demand_.per_task) total += need.is_gpu ? std::uint64_t{need.count} * tasks : 0;
+  for (const GresNeed& need : demand_.per_task)
+    total += need.is_gpu ? std::uint64_t{need.count} * tasks : 0;
   for (std::size_t i = 0; i < demand_.per_job.size(); ++i) {
     total += demand_.per_job[i].is_gpu ? shares[i] : 0;
   }
@@ -82,21 +83,22 @@ std::int64_t Fitter::cpus_for(const NodeFacts& node, std::uint32_t tasks,
 
 std::int64_t Fitter::memory_for(const NodeFacts& node, std::int64_t cpus,
                                 std::uint32_t gpus) const {
-  const auto memory = static_cast<std::int64_t>(std::min<std::uint64_t>(request_.memory_mib, INT64_MAX));
+  const auto memory =
+      static_cast<std::int64_t>(std::min<std::uint64_t>(request_.memory_mib, INT64_MAX));
   const auto all = static_cast<std::int64_t>(node.memory_mib);
   switch (request_.memory_scope) {
-    case MemoryScope::kDefault:
-      return memory;
-    case MemoryScope::kPerNode:
-      return memory == 0 ? all : memory;
+    case MemoryScope::kDefault: return memory;
+    case MemoryScope::kPerNode: return memory == 0 ? all : memory;
     case MemoryScope::kPerCpu:
       // A whole node has more CPUs than were asked for; they bring no claim to more memory than it
       // has.
       return rule_.is_exclusive
-                 ? std::max(std::min(saturating_product(memory, node.cpus / node.core_unit * usable_of_core(node)), all), saturating_product(memory, cpus))
+                 ? std::max(std::min(saturating_product(
+                                         memory, node.cpus / node.core_unit * usable_of_core(node)),
+                                     all),
+                            saturating_product(memory, cpus))
                  : saturating_product(memory, cpus);
-    case MemoryScope::kPerGpu:
-      return saturating_product(memory, std::int64_t{gpus});
+    case MemoryScope::kPerGpu: return saturating_product(memory, std::int64_t{gpus});
   }
   return memory;
 }

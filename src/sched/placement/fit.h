@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "sched/amounts.h"
+#include "sched/placement/amounts.h"
 #include "sched/placement/demand.h"
 
 namespace muster::sched {
@@ -64,10 +64,15 @@ class Fitter {
   std::uint32_t task_capacity(NodeIndex node, NodeFree free, const Shares& shares) const;
   /// The most of each per-job need that fits beside one task.
   Shares share_capacity(NodeIndex node, NodeFree free) const;
-  /// So many tasks fit into `cpus` usable CPUs of the node; the threads that --threads-per-core leaves idle are not counted.
-  std::int64_t tasks_in(std::int64_t cpus) const { return cpus / std::max(1U, request_.cpus_per_task); }
+  /// So many tasks fit into `cpus` usable CPUs of the node; the threads that --threads-per-core
+  /// leaves idle are not counted.
+  std::int64_t tasks_in(std::int64_t cpus) const {
+    return cpus / std::max(1U, request_.cpus_per_task);
+  }
   /// Usable CPUs of one of the node's cores: what the job takes at least there.
-  std::int64_t core_cpus(NodeIndex node) const { return usable_of_core(facts_.nodes[node.value()]); }
+  std::int64_t core_cpus(NodeIndex node) const {
+    return usable_of_core(facts_.nodes[node.value()]);
+  }
   /// What `tasks` tasks take. Requires: tasks <= task_capacity(node, free, shares).
   /// Determinism: an untyped need takes the first kind that holds all of it, else all kinds in
   /// order.

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "sched/plan.h"
+#include "sched/planner.h"
 #include "sched/satisfiable.h"
 #include "sched/testing.h"
 

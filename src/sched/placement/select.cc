@@ -34,14 +34,16 @@ std::optional<std::vector<std::uint32_t>> deal(std::uint32_t total,
   return total == 0 ? std::optional(std::move(dealt)) : std::nullopt;
 }
 
-/// Raises `tasks`, one each in turn and the earlier ones first, until they come to `total` or reach `caps`.
-/// Cost: O(n log n) by the level that all stand at.
-void raise_evenly(std::uint32_t total, const std::vector<std::uint32_t>& caps, std::vector<std::uint32_t>& tasks) {
+/// Raises `tasks`, one each in turn and the earlier ones first, until they come to `total` or reach
+/// `caps`. Cost: O(n log n) by the level that all stand at.
+void raise_evenly(std::uint32_t total, const std::vector<std::uint32_t>& caps,
+                  std::vector<std::uint32_t>& tasks) {
   std::uint64_t have = 0;
   for (const std::uint32_t count : tasks) have += count;
   const auto at_level = [&](std::uint32_t level) {
     std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < caps.size(); ++i) sum += std::max(tasks[i], std::min(caps[i], level));
+    for (std::size_t i = 0; i < caps.size(); ++i)
+      sum += std::max(tasks[i], std::min(caps[i], level));
     return sum;
   };
   std::uint32_t low = 0;  // at_level(low) <= total
@@ -575,10 +577,11 @@ class Selection {
     }
     return result;
   }
-  /// How many tasks each of the chosen nodes gets; false when `tasks`, the most that each can take, do not suffice.
-  /// CPUs are set aside node by node, and each leaves one core for every later one; tasks then go round the nodes, as far as
-  /// those CPUs reach, and from there on wherever there is room. Of whole nodes all CPUs are there at once. Source: Slurm's select/cons_tres (_cpus_to_use, then
-  /// dist_tasks), compared with 22.05.8 on nodes of two threads per core.
+  /// How many tasks each of the chosen nodes gets; false when `tasks`, the most that each can take,
+  /// do not suffice. CPUs are set aside node by node, and each leaves one core for every later one;
+  /// tasks then go round the nodes, as far as those CPUs reach, and from there on wherever there is
+  /// room. Of whole nodes all CPUs are there at once. Source: Slurm's select/cons_tres
+  /// (_cpus_to_use, then dist_tasks), compared with 22.05.8 on nodes of two threads per core.
   bool deal_tasks(const Candidates& chosen, std::vector<std::uint32_t>& tasks) const {
     const auto count = static_cast<std::uint32_t>(chosen.size());
     if (request_.is_tasks_per_node_exact) {
@@ -600,15 +603,18 @@ class Selection {
     tasks = std::move(dealt);
     return true;
   }
-  /// Lowers `slots` to what the CPUs carry that a node may take before the later ones have had theirs.
-  void leave_cores(const Candidates& chosen, std::uint32_t total, std::vector<std::uint32_t>& slots) const {
+  /// Lowers `slots` to what the CPUs carry that a node may take before the later ones have had
+  /// theirs.
+  void leave_cores(const Candidates& chosen, std::uint32_t total,
+                   std::vector<std::uint32_t>& slots) const {
     if (request_.cpus_per_gpu > 0) return;  // GPUs bring CPUs of their own to each node
     const std::int64_t each = std::max(1U, request_.cpus_per_task);
     std::int64_t left = std::int64_t{total} * each;
     for (std::size_t i = 0; i < slots.size(); ++i) {
       const auto later = static_cast<std::int64_t>(slots.size() - 1 - i);
       const std::int64_t core = fitter_.core_cpus(chosen[i].node);
-      const std::int64_t wanted = std::max({left - later * core, std::int64_t{request_.min_cpus_per_node}, std::int64_t{1}});
+      const std::int64_t wanted = std::max(
+          {left - later * core, std::int64_t{request_.min_cpus_per_node}, std::int64_t{1}});
       const auto whole = [core](std::int64_t cpus) { return (cpus + core - 1) / core * core; };
       const std::int64_t given = std::min(whole(wanted), whole(slots[i] * each));
       slots[i] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(given / each, 1, slots[i]));
@@ -656,7 +662,7 @@ class Selection {
   std::vector<ClassLook> of_class_;   ///< of an empty cluster
   std::vector<std::uint32_t> kinds_;  ///< for search(): of the nodes that it chooses from
   std::uint32_t skips_ = 0;           ///< of search()
-  Candidates largest_after_;  ///< for search(): at i, the largest values from i on
+  Candidates largest_after_;          ///< for search(): at i, the largest values from i on
   Candidates candidates_;
   std::uint64_t tasks_ = 0;
   std::array<std::uint64_t, kJobNeedMax> shares_{};
@@ -710,7 +716,8 @@ std::optional<std::vector<NodeAmount>> place_widest_on(const Fitter& fitter,
   }
   const auto& needs = fitter.demand().per_job;
   for (std::size_t i = 0; i < needs.size(); ++i) {
-    if (!fitter.may_lack(i)) room = std::min(room, needs[i].count);  // each node has one of them at least
+    if (!fitter.may_lack(i))
+      room = std::min(room, needs[i].count);  // each node has one of them at least
   }
   // The widest nearly always fits; where it does not, a few steps less will.
   constexpr std::uint32_t kTryMax = 8;

@@ -35,9 +35,10 @@ struct Candidate {
 /// The candidate that `node` makes, or nothing when not even one task fits.
 std::optional<Candidate> candidate_at(const Fitter& fitter, NodeIndex node, NodeFree free);
 
-/// How long a placement is sought where tasks and devices pull towards different nodes. All other cases are settled exactly.
+/// How long a placement is sought where tasks and devices pull towards different nodes. All other
+/// cases are settled exactly.
 enum class Effort : std::uint8_t {
-  kQuick,    ///< only what some hundred steps find: for threads that others wait for
+  kQuick,  ///< only what some hundred steps find: for threads that others wait for
   kFull,
   kVerdict,  ///< as far as can be told whether there is any
 };
@@ -45,23 +46,26 @@ enum class Effort : std::uint8_t {
 /// What is asked of a search for a placement, and what it notices.
 struct Seeking {
   Effort effort = Effort::kFull;
-  std::vector<NodeIndex>* dead = nullptr;  ///< gains the nodes looked at that take not even one task
-  std::uint64_t cost = 0;     ///< out: grows by the steps that were taken for tasks and devices at once, some 50 ns each
+  std::vector<NodeIndex>* dead =
+      nullptr;                ///< gains the nodes looked at that take not even one task
+  std::uint64_t cost = 0;     ///< out: grows by the steps that were taken for tasks and devices at
+                              ///< once, some 50 ns each
   bool is_undecided = false;  ///< out: where nothing was found, there may be something all the same
 };
 
 /// A placement on nodes of `allowed`, or nothing. Shape: `order` lists every node that may be
-/// taken, in rising weight; the result rises by node. Cost: O(nodes looked at), which is few when the first ones
-/// suffice; where tasks and devices pull towards different nodes, some thousand steps and a few sorts more, and the number of nodes
-/// may then be above the fewest. Determinism: stable under shrinking: when some other node's room, or room left over on
-/// a chosen node, goes away, the choice remains. Reservations rely on it.
+/// taken, in rising weight; the result rises by node. Cost: O(nodes looked at), which is few when
+/// the first ones suffice; where tasks and devices pull towards different nodes, some thousand
+/// steps and a few sorts more, and the number of nodes may then be above the fewest. Determinism:
+/// stable under shrinking: when some other node's room, or room left over on a chosen node, goes
+/// away, the choice remains. Reservations rely on it.
 std::optional<std::vector<NodeAmount>> place(const Fitter& fitter, const Availability& availability,
                                              NodeLimits limits, std::span<const NodeIndex> order,
                                              const NodeSet& allowed, Seeking* how = nullptr);
 
-/// As place, for a job that starts now: one that asked for a range of nodes gets as many of them as there are, and one that would
-/// rather have some nodes gets them where they suffice.
-/// Source: sbatch(1), --nodes, --use-min-nodes and --prefer.
+/// As place, for a job that starts now: one that asked for a range of nodes gets as many of them as
+/// there are, and one that would rather have some nodes gets them where they suffice. Source:
+/// sbatch(1), --nodes, --use-min-nodes and --prefer.
 std::optional<std::vector<NodeAmount>> place_widest(const Fitter& fitter,
                                                     const Availability& availability,
                                                     NodeLimits limits,

@@ -11,8 +11,8 @@
 namespace muster::sched {
 
 /// A job's place among the jobs of one partition tier: priority falling, then submission, then id,
-/// rising; unless it was given the place of another job, whose submission and id then count. `a < b` means that a goes first. Source: Slurm's order of evaluation (slurm.conf(5),
-/// PriorityType).
+/// rising; unless it was given the place of another job, whose submission and id then count. `a <
+/// b` means that a goes first. Source: Slurm's order of evaluation (slurm.conf(5), PriorityType).
 struct Rank {
   std::int64_t priority = 0;
   TimePoint submit_time;

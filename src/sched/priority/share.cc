@@ -19,7 +19,8 @@ Queue& next_of(std::vector<Queue>& queues, const std::map<std::uint32_t, double>
   const auto key = [&](const Queue& queue) {
     const SharedJob& first = *queue.waiting.front();
     const auto used = in_use.find(queue.group);
-    return std::tuple(first.priority, (used == in_use.end() ? 0 : used->second) / first.weight, first.own);
+    return std::tuple(first.priority, (used == in_use.end() ? 0 : used->second) / first.weight,
+                      first.own);
   };
   Queue* best = nullptr;
   for (Queue& queue : queues) {
@@ -29,7 +30,8 @@ Queue& next_of(std::vector<Queue>& queues, const std::map<std::uint32_t, double>
 }
 
 /// Requires: `jobs` in their own order, all of one Rank::priority.
-void share_out(std::span<const SharedJob> jobs, std::map<std::uint32_t, double>& in_use, std::vector<Rank>& ranks) {
+void share_out(std::span<const SharedJob> jobs, std::map<std::uint32_t, double>& in_use,
+               std::vector<Rank>& ranks) {
   std::vector<Queue> queues;
   std::map<std::uint32_t, std::size_t> places;
   for (const SharedJob& job : jobs) {
@@ -42,13 +44,15 @@ void share_out(std::span<const SharedJob> jobs, std::map<std::uint32_t, double>&
     const SharedJob& job = *queue.waiting.front();
     queue.waiting.pop_front();
     in_use[queue.group] += job.slots;
-    ranks.push_back({position.own.priority, position.own.submit_time, position.own.place, job.own.job});
+    ranks.push_back(
+        {position.own.priority, position.own.submit_time, position.own.place, job.own.job});
   }
 }
 
 }  // namespace
 
-std::vector<Rank> share_places(std::vector<SharedJob> jobs, std::map<std::uint32_t, double> in_use) {
+std::vector<Rank> share_places(std::vector<SharedJob> jobs,
+                               std::map<std::uint32_t, double> in_use) {
   std::ranges::sort(jobs, {}, &SharedJob::own);
   std::vector<Rank> ranks;
   for (std::size_t begin = 0, end = 0; begin < jobs.size(); begin = end) {

@@ -1,5 +1,5 @@
-// How one user's experiments share the places that their waiting trials have in the queue. Nobody else's place changes: the same
-// places are handed out again among the same jobs.
+// How one user's experiments share the places that their waiting trials have in the queue. Nobody
+// else's place changes: the same places are handed out again among the same jobs.
 #pragma once
 
 #include <map>
@@ -19,10 +19,11 @@ struct SharedJob {
   double slots = 1;            ///< that it takes
 };
 
-/// Groups of less priority number first; of equal ones always the group that has least in use for its weight, its jobs in their own
-/// order. Only jobs of equal Rank::priority change places. `in_use`: slots of each group's running jobs. The rank of each job, by its
-/// new place; deterministic. Source: max-min fair sharing by start-time order, Goyal, Vin, Cheng 1996 (start-time fair queueing).
-/// Cost: O(jobs · log jobs + jobs · groups).
+/// Groups of less priority number first; of equal ones always the group that has least in use for
+/// its weight, its jobs in their own order. Only jobs of equal Rank::priority change places.
+/// `in_use`: slots of each group's running jobs. The rank of each job, by its new place;
+/// deterministic. Source: max-min fair sharing by start-time order, Goyal, Vin, Cheng 1996
+/// (start-time fair queueing). Cost: O(jobs · log jobs + jobs · groups).
 std::vector<Rank> share_places(std::vector<SharedJob> jobs, std::map<std::uint32_t, double> in_use);
 
 }  // namespace muster::sched

@@ -11,7 +11,8 @@ namespace {
 
 TimePoint at(int second) { return TimePoint::from_seconds(second); }
 
-SharedJob job(std::uint32_t id, std::uint32_t group, std::uint32_t priority = 42, double weight = 1) {
+SharedJob job(std::uint32_t id, std::uint32_t group, std::uint32_t priority = 42,
+              double weight = 1) {
   const Rank own{1, at(static_cast<int>(id)), JobId(id), JobId(id)};
   return {own, group, priority, weight, 1};
 }
@@ -32,13 +33,16 @@ TEST(Share, TheMoreImportantExperimentGoesFirst) {
 
 TEST(Share, OfEqualPriorityTheWeightDecides) {
   std::vector<SharedJob> jobs;
-  for (std::uint32_t id = 1; id <= 8; ++id) jobs.push_back(job(id, id <= 4 ? 1 : 2, 42, id <= 4 ? 1 : 3));
+  for (std::uint32_t id = 1; id <= 8; ++id)
+    jobs.push_back(job(id, id <= 4 ? 1 : 2, 42, id <= 4 ? 1 : 3));
   const Ids order = order_of(share_places(jobs, {}));
   // Three of the heavier for one of the lighter, as far as there are any.
   EXPECT_EQ(order, (Ids{1, 5, 6, 7, 2, 8, 3, 4}));
 }
 
-TEST(Share, WhatRunsCounts) { EXPECT_EQ(order_of(share_places({job(1, 1), job(2, 2)}, {{1, 2.0}})), (Ids{2, 1})); }
+TEST(Share, WhatRunsCounts) {
+  EXPECT_EQ(order_of(share_places({job(1, 1), job(2, 2)}, {{1, 2.0}})), (Ids{2, 1}));
+}
 
 TEST(Share, PlacesOfAnotherPriorityOfTheQueueStay) {
   SharedJob urgent = job(9, 1);
@@ -61,11 +65,13 @@ TEST(Share, ThePlacesAreTheSameOnes) {
   const auto ranks = share_places(jobs, {});
   const auto places_of = [](const auto& all, const auto& rank_of) {
     std::vector<std::tuple<std::int64_t, TimePoint, JobId>> places;
-    for (const auto& one : all) places.emplace_back(rank_of(one).priority, rank_of(one).submit_time, rank_of(one).place);
+    for (const auto& one : all)
+      places.emplace_back(rank_of(one).priority, rank_of(one).submit_time, rank_of(one).place);
     std::ranges::sort(places);
     return places;
   };
-  EXPECT_EQ(places_of(ranks, [](const Rank& rank) { return rank; }), places_of(jobs, [](const SharedJob& one) { return one.own; }));
+  EXPECT_EQ(places_of(ranks, [](const Rank& rank) { return rank; }),
+            places_of(jobs, [](const SharedJob& one) { return one.own; }));
   Ids ids = order_of(ranks);
   std::ranges::sort(ids);
   Ids all(200);

@@ -1,5 +1,6 @@
-// What one search for an earliest start leaves behind, so that the next one for the same job need not begin at the
-// beginning: most events concern few nodes, and what all others give back at which time is known already.
+// What one search for an earliest start leaves behind, so that the next one for the same job need
+// not begin at the beginning: most events concern few nodes, and what all others give back at which
+// time is known already.
 #pragma once
 
 #include <array>
@@ -8,12 +9,13 @@
 #include <vector>
 
 #include "base/time.h"
-#include "sched/amounts.h"
+#include "sched/placement/amounts.h"
 #include "sched/placement/select.h"
 
 namespace muster::sched {
 
-/// How much of a job a set of nodes could carry: nodes, tasks, required nodes, and of each per-job need.
+/// How much of a job a set of nodes could carry: nodes, tasks, required nodes, and of each per-job
+/// need.
 struct SearchSums {
   std::int64_t nodes = 0;
   std::int64_t tasks = 0;
@@ -27,9 +29,10 @@ struct SearchSums {
 /// The nodes at one instant of a search.
 struct SearchState {
   TimePoint time;
-  FreeTable future;                   ///< free then, windows that have begun counted as taken
-  std::vector<Candidate> candidates;  ///< per node, as at its last change; no tasks: it carries nothing
-  SearchSums sums;                    ///< of the candidates
+  FreeTable future;  ///< free then, windows that have begun counted as taken
+  std::vector<Candidate>
+      candidates;   ///< per node, as at its last change; no tasks: it carries nothing
+  SearchSums sums;  ///< of the candidates
 };
 
 /// A state of a search until which the job was never worth trying. Size: some 60 bytes per node.

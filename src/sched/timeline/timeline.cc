@@ -54,7 +54,8 @@ TimePoint Timeline::last_change(NodeIndex node, TimePoint until) const {
   const auto look = [&](TimePoint when) {
     if (when <= until) last = std::max(last, when);
   };
-  for (const NodeShare& share : snapshot_.shares_on(node)) look(effective_end(snapshot_.running_slot(share.slot).end));
+  for (const NodeShare& share : snapshot_.shares_on(node))
+    look(effective_end(snapshot_.running_slot(share.slot).end));
   for (const std::uint32_t index : planned_on_[node.value()]) look(planned_[index].end);
   for (std::uint32_t i = first_slot_[node.value()]; i != kNone; i = slots_[i].next) {
     look(slots_[i].start);

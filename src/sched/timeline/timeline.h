@@ -11,8 +11,8 @@
 #include "base/time.h"
 #include "sched/placement/fit.h"
 #include "sched/placement/select.h"
-#include "sched/plan.h"
-#include "sched/snapshot.h"
+#include "sched/plan/plan.h"
+#include "sched/snapshot/snapshot.h"
 #include "sched/timeline/search_memory.h"
 
 namespace muster::sched {
@@ -23,8 +23,8 @@ struct FuturePlacement {
   std::vector<NodeAmount> nodes;
 };
 
-/// What is searched for: the job, and where. Holds references. Shape: `order` as for place(); `room` holds all of `allowed`
-/// that could take a task now.
+/// What is searched for: the job, and where. Holds references. Shape: `order` as for place();
+/// `room` holds all of `allowed` that could take a task now.
 struct StartQuestion {
   const Fitter& fitter;
   NodeLimits limits;
@@ -60,15 +60,16 @@ class Timeline {
   /// Gives up all windows; planned starts stay.
   void clear_windows();
 
-  /// What the windows keep on these nodes, in the order in which they were kept. Cost: O(windows' nodes).
+  /// What the windows keep on these nodes, in the order in which they were kept. Cost: O(windows'
+  /// nodes).
   std::vector<KeptRoom> kept_on(const NodeSet& nodes) const;
 
   /// What is free now, windows aside.
   const FreeTable& free() const { return free_; }
   TimePoint now() const { return now_; }
 
-  /// What one pass may spend on placements of tasks and devices at once (Seeking::cost): the jobs whose turn comes later are placed only
-  /// where it is easy, and looked at again in the next pass.
+  /// What one pass may spend on placements of tasks and devices at once (Seeking::cost): the jobs
+  /// whose turn comes later are placed only where it is easy, and looked at again in the next pass.
   bool is_effort_left() const { return spent_ < kEffort; }
   void spend(std::uint64_t cost) { spent_ += cost; }
   std::uint64_t spent() const { return spent_; }
@@ -86,13 +87,15 @@ class Timeline {
     mutable std::vector<std::int32_t> gres_;
   };
 
-  /// The earliest time after now at which the job fits for its duration without touching a window, and where. Nullopt:
-  /// never, by what is expected to end. Cost: O(ends + nodes), each end costing the nodes that it frees among `allowed`; with
-  /// a memory, O(nodes + the ends after its checkpoint). Determinism: the smallest such time, with a memory or without; the
-  /// first nodes of `order`.
-  /// `memory`, where given: of a search for the same job, nodes and windows, on a snapshot that differs from this timeline's
-  /// on no more than `changed` in what is allowed. Requires of both: nothing overdue.
-  std::optional<FuturePlacement> earliest_start(const StartQuestion& question, SearchMemory* memory = nullptr);
+  /// The earliest time after now at which the job fits for its duration without touching a window,
+  /// and where. Nullopt: never, by what is expected to end. Cost: O(ends + nodes), each end costing
+  /// the nodes that it frees among `allowed`; with a memory, O(nodes + the ends after its
+  /// checkpoint). Determinism: the smallest such time, with a memory or without; the first nodes of
+  /// `order`. `memory`, where given: of a search for the same job, nodes and windows, on a snapshot
+  /// that differs from this timeline's on no more than `changed` in what is allowed. Requires of
+  /// both: nothing overdue.
+  std::optional<FuturePlacement> earliest_start(const StartQuestion& question,
+                                                SearchMemory* memory = nullptr);
 
  private:
   friend class EarliestStartSearch;

@@ -21,7 +21,8 @@ kj::Promise<void> SrunLink::write_loop() {
   }
   writing_ = std::exchange(waiting_, {});
   // A write to a connection that has ended throws at once rather than in its promise.
-  return kj::evalNow([this] { return stream_->write(writing_.data(), writing_.size()); }).then([this] { return write_loop(); });
+  return kj::evalNow([this] { return stream_->write(writing_.data(), writing_.size()); })
+      .then([this] { return write_loop(); });
 }
 
 void SrunLink::wake() {
@@ -54,22 +55,24 @@ kj::Promise<void> SrunLink::flushed() {
 
 kj::Promise<void> SrunLink::run(std::function<void(Frame)> receive) {
   receive_ = std::move(receive);
-  // An srun that dies with output unread breaks the connection rather than ending it; one that has died so already throws at once.
+  // An srun that dies with output unread breaks the connection rather than ending it; one that has
+  // died so already throws at once.
   return kj::evalNow([this] { return read_loop(); }).catch_([](kj::Exception&&) {});
 }
 
 kj::Promise<void> SrunLink::read_loop() {
-  return stream_->tryRead(buffer_, 1, sizeof buffer_).then([this](std::size_t n) -> kj::Promise<void> {
-    if (n == 0) return kj::READY_NOW;
-    reader_.feed(std::string_view(buffer_, n));
-    for (;;) {
-      auto frame = reader_.next();
-      if (!frame.has_value()) return kj::READY_NOW;
-      if (!frame->has_value()) break;
-      receive_(std::move(**frame));
-    }
-    return read_loop();
-  });
+  return stream_->tryRead(buffer_, 1, sizeof buffer_)
+      .then([this](std::size_t n) -> kj::Promise<void> {
+        if (n == 0) return kj::READY_NOW;
+        reader_.feed(std::string_view(buffer_, n));
+        for (;;) {
+          auto frame = reader_.next();
+          if (!frame.has_value()) return kj::READY_NOW;
+          if (!frame->has_value()) break;
+          receive_(std::move(**frame));
+        }
+        return read_loop();
+      });
 }
 
 }  // namespace muster

@@ -12,7 +12,8 @@
 
 namespace muster {
 
-/// Sends frames in order, without waiting up to kQueueMax bytes; beyond that `room` tells when to go on.
+/// Sends frames in order, without waiting up to kQueueMax bytes; beyond that `room` tells when to
+/// go on.
 class SrunLink final : private kj::TaskSet::ErrorHandler {
  public:
   static constexpr std::size_t kQueueMax = 4U << 20;
@@ -38,7 +39,8 @@ class SrunLink final : private kj::TaskSet::ErrorHandler {
   FrameReader reader_;
   char buffer_[65536] = {};
   std::function<void(Frame)> receive_;
-  std::vector<std::pair<bool, kj::Own<kj::PromiseFulfiller<void>>>> waiters_;  ///< true: until all is written
+  std::vector<std::pair<bool, kj::Own<kj::PromiseFulfiller<void>>>>
+      waiters_;  ///< true: until all is written
   kj::TaskSet tasks_;
 };
 

@@ -32,7 +32,8 @@ void LineSplitter::emit(const StreamKey& key, std::string_view text, bool is_cut
   is_continuation_ = is_cut;
 }
 
-void LineSplitter::add_text(const StreamKey& key, std::string_view text, std::int64_t time_us, LogChunk& lines) {
+void LineSplitter::add_text(const StreamKey& key, std::string_view text, std::int64_t time_us,
+                            LogChunk& lines) {
   if (unfinished_.empty()) time_us_ = time_us;
   unfinished_ += text;
   std::size_t done = 0;
@@ -45,7 +46,8 @@ void LineSplitter::add_text(const StreamKey& key, std::string_view text, std::in
   unfinished_.erase(0, done);
 }
 
-void LineSplitter::mark_gap(const StreamKey& key, std::uint64_t bytes, std::int64_t time_us, LogChunk& lines) {
+void LineSplitter::mark_gap(const StreamKey& key, std::uint64_t bytes, std::int64_t time_us,
+                            LogChunk& lines) {
   finish(key, lines);
   time_us_ = time_us;
   LineHead marker = head(key);

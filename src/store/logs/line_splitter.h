@@ -1,4 +1,5 @@
-// One stream of one task: how far it has been received, and the bytes of its last line that have no end yet.
+// One stream of one task: how far it has been received, and the bytes of its last line that have no
+// end yet.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 #include <string_view>
 
 #include "model/task_log.h"
-#include "store/byte_stream.h"
+#include "store/files/byte_stream.h"
 #include "store/logs/log_chunk.h"
 
 namespace muster::logs {
@@ -23,16 +24,16 @@ struct StreamKey {
   friend constexpr auto operator<=>(const StreamKey&, const StreamKey&) = default;
 };
 
-/// A line ends with a line feed, with a carriage return (a progress bar drawn anew), or with both. What the lines are
-/// depends on the fragments alone, not on how the bytes are spread over them.
+/// A line ends with a line feed, with a carriage return (a progress bar drawn anew), or with both.
+/// What the lines are depends on the fragments alone, not on how the bytes are spread over them.
 class LineSplitter {
  public:
   std::uint64_t next_offset() const { return next_offset_; }
   /// What has come of a line without an end; empty: nothing.
   std::string_view unfinished() const { return unfinished_; }
 
-  /// Adds the whole lines that come with these bytes. What was received before is passed over; what is missing before them
-  /// ends the line under way and leaves a marker.
+  /// Adds the whole lines that come with these bytes. What was received before is passed over; what
+  /// is missing before them ends the line under way and leaves a marker.
   void accept(const StreamKey& key, const LogFragment& fragment, LogChunk& lines);
   /// What has no end is a line.
   void finish(const StreamKey& key, LogChunk& lines);
@@ -49,7 +50,7 @@ class LineSplitter {
 
   std::uint64_t next_offset_ = 0;
   std::string unfinished_;
-  std::int64_t time_us_ = 0;  ///< of the first byte of the line under way
+  std::int64_t time_us_ = 0;                 ///< of the first byte of the line under way
   LogLevel level_ = LogLevel::kUnspecified;  ///< of a line that was cut
   bool is_continuation_ = false;
   bool is_after_return_ = false;  ///< a line feed that comes now belongs to the line before

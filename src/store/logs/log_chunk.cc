@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "store/byte_stream.h"
-#include "store/compression.h"
+#include "store/files/byte_stream.h"
+#include "store/files/compression.h"
 
 namespace muster::logs {
 namespace {
@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kHeadsBytesMax = std::size_t{256} << 20;
 
 std::uint8_t mark_of(const LineHead& head) {
-  return static_cast<std::uint8_t>(static_cast<unsigned>(head.level) | (head.stream == LogStream::kStderr ? 8U : 0U) |
+  return static_cast<std::uint8_t>(static_cast<unsigned>(head.level) |
+                                   (head.stream == LogStream::kStderr ? 8U : 0U) |
                                    (head.is_continuation ? 16U : 0U) | (head.is_marker ? 32U : 0U));
 }
 
@@ -41,8 +42,8 @@ std::string_view LogChunk::text_of(std::size_t line) const {
 }
 
 std::size_t LogChunk::line_at(std::size_t offset) const {
-  const auto found =
-      std::ranges::lower_bound(heads_, offset, {}, [](const LineHead& head) { return std::size_t{head.end}; });
+  const auto found = std::ranges::lower_bound(
+      heads_, offset, {}, [](const LineHead& head) { return std::size_t{head.end}; });
   return static_cast<std::size_t>(found - heads_.begin());
 }
 
@@ -90,7 +91,8 @@ Result<LogChunk> LogChunk::decode(std::string_view heads, std::string text) {
   std::uint64_t end = 0;
   for (LineHead& head : chunk.heads_) {
     end += in.number();
-    if (end >= chunk.text_.size()) return fail(ErrorCode::kCorruption, "a chunk of a log is damaged", "it has lost text");
+    if (end >= chunk.text_.size())
+      return fail(ErrorCode::kCorruption, "a chunk of a log is damaged", "it has lost text");
     head.end = static_cast<std::uint32_t>(end++);
   }
   std::int64_t time = 0;

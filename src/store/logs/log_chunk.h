@@ -1,4 +1,5 @@
-// Lines of one owner in the order of their arrival: what is compressed together, and what is searched at once.
+// Lines of one owner in the order of their arrival: what is compressed together, and what is
+// searched at once.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct LineHead {
   std::int64_t time_us = 0;
 };
 
-/// What is known of a chunk without reading it. A mask has the bit of each value that a line has; ranks modulo 64.
+/// What is known of a chunk without reading it. A mask has the bit of each value that a line has;
+/// ranks modulo 64.
 struct ChunkEntry {
   std::uint64_t number = 0;  ///< among the owner's; rises
   std::uint64_t first_line = 0;
@@ -44,7 +46,8 @@ struct ChunkEntry {
 template <class T>
 std::uint64_t mask_of(const std::vector<T>& values) {
   std::uint64_t mask = values.empty() ? ~std::uint64_t{0} : 0;
-  for (const T& value : values) mask |= std::uint64_t{1} << (static_cast<std::uint64_t>(value) % 64);
+  for (const T& value : values)
+    mask |= std::uint64_t{1} << (static_cast<std::uint64_t>(value) % 64);
   return mask;
 }
 
@@ -58,10 +61,13 @@ class LogChunk {
 
   std::size_t size() const { return heads_.size(); }
   const LineHead& head(std::size_t line) const { return heads_[line]; }
-  std::size_t text_begin(std::size_t line) const { return line == 0 ? 0 : heads_[line - 1].end + std::size_t{1}; }
+  std::size_t text_begin(std::size_t line) const {
+    return line == 0 ? 0 : heads_[line - 1].end + std::size_t{1};
+  }
   std::string_view text_of(std::size_t line) const;
   const std::string& text() const { return text_; }
-  /// The line whose text or line feed holds this byte. Cost: O(log n). Requires: offset < text().size().
+  /// The line whose text or line feed holds this byte. Cost: O(log n). Requires: offset <
+  /// text().size().
   std::size_t line_at(std::size_t offset) const;
   /// Roughly what it takes in memory.
   std::size_t bytes() const { return text_.size() + heads_.size() * sizeof(LineHead); }

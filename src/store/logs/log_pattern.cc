@@ -6,20 +6,21 @@
 #include <algorithm>
 #include <vector>
 
-#include "codec/user_pattern.h"
+#include "text/user_pattern.h"
 
 namespace muster::logs {
 namespace {
 
 constexpr int kAtomBytesMin = 3;
 
-/// Whether a part of the pattern speaks of the text as a whole, or may match a line feed whatever the options say: then
-/// lines are matched one by one. Says yes too often rather than too seldom.
+/// Whether a part of the pattern speaks of the text as a whole, or may match a line feed whatever
+/// the options say: then lines are matched one by one. Says yes too often rather than too seldom.
 bool speaks_of_text(std::string_view pattern) {
   for (const std::string_view part : {"\\A", "\\z", "\\C"}) {
     if (pattern.find(part) != std::string_view::npos) return true;
   }
-  for (std::size_t at = pattern.find("(?"); at != std::string_view::npos; at = pattern.find("(?", at + 1)) {
+  for (std::size_t at = pattern.find("(?"); at != std::string_view::npos;
+       at = pattern.find("(?", at + 1)) {
     const std::size_t end = pattern.find_first_of(":)", at);
     if (pattern.substr(at, end - at).find('-') != std::string_view::npos) return true;
   }
@@ -29,7 +30,8 @@ bool speaks_of_text(std::string_view pattern) {
 }  // namespace
 
 struct LogPattern::Parts {
-  Parts(const std::string& text, const RE2::Options& options) : pattern(text, options), filtered(kAtomBytesMin) {}
+  Parts(const std::string& text, const RE2::Options& options)
+      : pattern(text, options), filtered(kAtomBytesMin) {}
   RE2 pattern;
   re2::FilteredRE2 filtered;
   std::vector<std::string> atoms;  ///< literals, in lower case
@@ -40,19 +42,23 @@ LogPattern::LogPattern(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) 
 LogPattern::~LogPattern() = default;
 
 Result<std::unique_ptr<LogPattern>> LogPattern::compile(const LogFilter& filter) {
-  TRY(filter.is_regex ? check_pattern(filter.text) : check_pattern_length(filter.text));  // messages name what the user wrote
+  TRY(filter.is_regex ? check_pattern(filter.text)
+                      : check_pattern_length(filter.text));  // messages name what the user wrote
   RE2::Options options;
   options.set_log_errors(false);
   options.set_never_nl(true);
   options.set_case_sensitive(!filter.is_case_ignored);
   // In lines that follow each other ^ and $ are the ends of a line.
-  const std::string text = "(?m:" + (filter.is_regex ? filter.text : RE2::QuoteMeta(filter.text)) + ")";
+  const std::string text =
+      "(?m:" + (filter.is_regex ? filter.text : RE2::QuoteMeta(filter.text)) + ")";
   auto parts = std::make_unique<Parts>(text, options);
   if (!parts->pattern.ok())
-    return fail(ErrorCode::kInvalidArgument, "the text to search for is refused", parts->pattern.error());
+    return fail(ErrorCode::kInvalidArgument, "the text to search for is refused",
+                parts->pattern.error());
   parts->is_by_line = filter.is_regex && speaks_of_text(filter.text);
   int id = 0;
-  if (parts->filtered.Add(text, options, &id) == RE2::NoError) parts->filtered.Compile(&parts->atoms);
+  if (parts->filtered.Add(text, options, &id) == RE2::NoError)
+    parts->filtered.Compile(&parts->atoms);
   return std::unique_ptr<LogPattern>(new LogPattern(std::move(parts)));
 }
 
@@ -77,7 +83,8 @@ std::optional<std::size_t> LogPattern::find(std::string_view text, std::size_t f
   }
   for (std::size_t begin = from; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    if (pattern.Match(re2::StringPiece(text.data() + begin, end - begin), 0, end - begin, RE2::UNANCHORED, nullptr, 0))
+    if (pattern.Match(re2::StringPiece(text.data() + begin, end - begin), 0, end - begin,
+                      RE2::UNANCHORED, nullptr, 0))
       return begin;
     begin = end + 1;
   }

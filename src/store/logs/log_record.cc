@@ -1,7 +1,7 @@
 #include "store/logs/log_record.h"
 
-#include "store/byte_stream.h"
-#include "store/compression.h"
+#include "store/files/byte_stream.h"
+#include "store/files/compression.h"
 
 namespace muster::logs {
 namespace {
@@ -19,7 +19,8 @@ std::string encode_fragments(const std::vector<const LogFragment*>& fragments) {
     out.number(fragment->run);
     out.number(fragment->source);
     out.number(fragment->rank);
-    out.byte(static_cast<std::uint8_t>(static_cast<unsigned>(fragment->stream) | (fragment->is_end ? 2U : 0U)));
+    out.byte(static_cast<std::uint8_t>(static_cast<unsigned>(fragment->stream) |
+                                       (fragment->is_end ? 2U : 0U)));
     out.number(fragment->offset);
     out.signed_number(fragment->received_time.microseconds());
     out.text(fragment->bytes);
@@ -44,7 +45,8 @@ Result<std::vector<LogFragment>> decode_fragments(std::string_view bytes) {
     fragment.received_time = TimePoint::from_microseconds(in.signed_number());
     fragment.bytes = in.text();
   }
-  if (!in.is_ok() || !in.is_at_end()) return fail(ErrorCode::kCorruption, "a record of task output is damaged");
+  if (!in.is_ok() || !in.is_at_end())
+    return fail(ErrorCode::kCorruption, "a record of task output is damaged");
   return fragments;
 }
 

@@ -1,4 +1,5 @@
-// The tables of the log store's file, as bytes and numbers. Format: docs/internals/log_store.md. SQL stands here alone.
+// The tables of the log store's file, as bytes and numbers. Format: docs/internals/log_store.md.
+// SQL stands here alone.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@
 #include "base/id.h"
 #include "base/result.h"
 #include "model/task_log.h"
+#include "store/files/sql_file.h"
 #include "store/logs/line_splitter.h"
 #include "store/logs/log_chunk.h"
-#include "store/sql_file.h"
 
 namespace muster::logs {
 
@@ -27,8 +28,9 @@ inline constexpr std::uint64_t kChunksMax = std::uint64_t{1} << kChunkBits;
 struct OwnerRow {
   OwnerNumber number;
   LogOwner owner;
-  std::uint64_t sealed_record = 0;  ///< what records up to this one brought lies in chunks and stream states
-  std::uint64_t next_line = 1;      ///< of what lies in chunks
+  std::uint64_t sealed_record =
+      0;  ///< what records up to this one brought lies in chunks and stream states
+  std::uint64_t next_line = 1;  ///< of what lies in chunks
 };
 
 struct StreamRow {
@@ -51,8 +53,8 @@ struct LogTombstone {
 /// Which parts of a chunk to read.
 enum class ChunkPart : std::uint8_t { kText, kHeads, kFilter };
 
-/// Every method: kUnavailable when the disk refuses, kCorruption when the file is damaged. Outside of a transaction each
-/// change is one of its own.
+/// Every method: kUnavailable when the disk refuses, kCorruption when the file is damaged. Outside
+/// of a transaction each change is one of its own.
 class LogTables {
  public:
   /// Errors: kFailedPrecondition when the file has a newer format.
@@ -67,7 +69,8 @@ class LogTables {
   Status put_next_record(std::uint64_t record);
   Status add_log(std::uint64_t record, std::string_view bytes);
   /// In order.
-  Status each_log(const std::function<Status(std::uint64_t record, const std::string& bytes)>& visit);
+  Status each_log(
+      const std::function<Status(std::uint64_t record, const std::string& bytes)>& visit);
   /// Takes away the records below.
   Status trim_log(std::uint64_t record);
 
@@ -85,7 +88,8 @@ class LogTables {
   Result<std::string> part(OwnerNumber owner, std::uint64_t chunk, ChunkPart part);
   Status drop_chunk(OwnerNumber owner, std::uint64_t chunk);
   /// At most `limit` chunks all of whose lines are older than that, with their owners.
-  Result<std::vector<std::pair<OwnerNumber, std::uint64_t>>> chunks_before(TimePoint time, std::uint32_t limit);
+  Result<std::vector<std::pair<OwnerNumber, std::uint64_t>>> chunks_before(TimePoint time,
+                                                                           std::uint32_t limit);
   /// By owner. Cost: reads the whole directory.
   Result<std::vector<LogSize>> sizes();
 

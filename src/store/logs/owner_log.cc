@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "store/compression.h"
+#include "store/files/compression.h"
 #include "store/logs/trigram_filter.h"
 
 namespace muster::logs {
@@ -20,7 +20,8 @@ Result<std::unique_ptr<OwnerLog>> OwnerLog::load(LogTables& tables, const OwnerR
   for (const StreamRow& stream : streams) {
     ByteReader in(stream.state);
     log->streams_[stream.key] = LineSplitter::read(in);
-    if (!in.is_ok() || !in.is_at_end()) return fail(ErrorCode::kCorruption, "the state of a task's output is damaged");
+    if (!in.is_ok() || !in.is_at_end())
+      return fail(ErrorCode::kCorruption, "the state of a task's output is damaged");
   }
   return log;
 }
@@ -33,7 +34,8 @@ std::uint64_t OwnerLog::next_offset(const StreamKey& key) const {
 void OwnerLog::accept(std::uint64_t record, const LogFragment& fragment) {
   const StreamKey key{fragment.run, fragment.rank, fragment.stream, fragment.source};
   if (!streams_.empty() && streams_.rbegin()->first.run < key.run) {
-    for (auto& [older, splitter] : streams_) {  // a new run begins: nothing follows in those before it
+    for (auto& [older, splitter] :
+         streams_) {  // a new run begins: nothing follows in those before it
       if (splitter.unfinished().empty()) continue;
       splitter.finish(older, open_);
       changed_.insert(older);
@@ -52,7 +54,8 @@ Status OwnerLog::write_chunk(LogTables& tables, const LogChunk& lines) {
   SealedChunk sealed;
   sealed.entry = lines.entry(row_.next_line);
   sealed.entry.number = directory_.empty() ? 0 : directory_.back().number + 1;
-  if (sealed.entry.number >= kChunksMax) return fail(ErrorCode::kResourceExhausted, "a log has too many chunks");
+  if (sealed.entry.number >= kChunksMax)
+    return fail(ErrorCode::kResourceExhausted, "a log has too many chunks");
   sealed.text = compressed(lines.text(), kTextLevel);
   sealed.heads = lines.encoded_heads();
   sealed.filter = TrigramFilter::of(lines.text());
@@ -77,7 +80,8 @@ Status OwnerLog::seal(LogTables& tables, std::uint64_t record) {
   lines.add_lines(open_, 0, open_.size());
   for (std::size_t begin = 0; begin < lines.size();) {
     std::size_t end = begin + 1;
-    while (end < lines.size() && lines.text_begin(end) - lines.text_begin(begin) < kChunkBytes) ++end;
+    while (end < lines.size() && lines.text_begin(end) - lines.text_begin(begin) < kChunkBytes)
+      ++end;
     LogChunk part;
     part.add_lines(lines, begin, end);
     TRY(write_chunk(tables, part));
@@ -104,14 +108,17 @@ void OwnerLog::forget_chunk(std::uint64_t number) {
 Result<std::string> OwnerLog::text(LogTables& tables, const ChunkEntry& entry) const {
   const std::string bytes = TRY(tables.part(row_.number, entry.number, ChunkPart::kText));
   std::string text = TRY(decompressed(bytes, static_cast<std::size_t>(entry.text_bytes)));
-  if (text.size() != entry.text_bytes) return fail(ErrorCode::kCorruption, "a chunk of a log has lost text");
+  if (text.size() != entry.text_bytes)
+    return fail(ErrorCode::kCorruption, "a chunk of a log has lost text");
   return text;
 }
 
-Result<LogChunk> OwnerLog::chunk(LogTables& tables, const ChunkEntry& entry, std::string text) const {
+Result<LogChunk> OwnerLog::chunk(LogTables& tables, const ChunkEntry& entry,
+                                 std::string text) const {
   const std::string heads = TRY(tables.part(row_.number, entry.number, ChunkPart::kHeads));
   LogChunk chunk = TRY(LogChunk::decode(heads, std::move(text)));
-  if (chunk.size() != entry.lines) return fail(ErrorCode::kCorruption, "a chunk of a log has lost lines");
+  if (chunk.size() != entry.lines)
+    return fail(ErrorCode::kCorruption, "a chunk of a log has lost lines");
   return chunk;
 }
 

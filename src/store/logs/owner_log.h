@@ -1,4 +1,5 @@
-// One owner's log in memory: its chunks by what is known of them, its streams, and the lines that lie in no chunk yet.
+// One owner's log in memory: its chunks by what is known of them, its streams, and the lines that
+// lie in no chunk yet.
 #pragma once
 
 #include <map>
@@ -26,7 +27,9 @@ class OwnerLog {
   const LogChunk& open() const { return open_; }
   std::uint64_t next_line() const { return row_.next_line + open_.size(); }
   /// The first line that has not been deleted.
-  std::uint64_t first_line() const { return directory_.empty() ? row_.next_line : directory_.front().first_line; }
+  std::uint64_t first_line() const {
+    return directory_.empty() ? row_.next_line : directory_.front().first_line;
+  }
   /// The first record that brought something not sealed yet; 0: everything is sealed.
   std::uint64_t waiting_since() const { return waiting_since_; }
   std::size_t open_bytes() const { return open_bytes_; }
@@ -37,8 +40,9 @@ class OwnerLog {
   std::uint64_t next_offset(const StreamKey& key) const;
   /// Takes in what record number `record` brought.
   void accept(std::uint64_t record, const LogFragment& fragment);
-  /// Compresses the open lines, with a small chunk before them, into chunks, and writes how far streams are. Cost: some 15
-  /// ms for 1 MiB. Requires: a transaction is open; when it fails this object is of no use any more.
+  /// Compresses the open lines, with a small chunk before them, into chunks, and writes how far
+  /// streams are. Cost: some 15 ms for 1 MiB. Requires: a transaction is open; when it fails this
+  /// object is of no use any more.
   Status seal(LogTables& tables, std::uint64_t record);
   /// A chunk was deleted.
   void forget_chunk(std::uint64_t number);

@@ -1,4 +1,5 @@
-// What an open log store holds in memory. All of it follows from the file; after a refused write it is made anew.
+// What an open log store holds in memory. All of it follows from the file; after a refused write it
+// is made anew.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "store/log_store.h"
+#include "store/logs/log_store.h"
 #include "store/logs/owner_log.h"
 
 namespace muster {
@@ -30,8 +31,8 @@ struct LogStore::State {
   std::unique_ptr<logs::LogTables> tables;
   std::map<LogOwner, Entry> owners;
   std::list<LogOwner> uses;  ///< newest first
-  /// Owners with something that is not sealed, by the record that brought the first of it; `full` are those with a chunk's
-  /// worth.
+  /// Owners with something that is not sealed, by the record that brought the first of it; `full`
+  /// are those with a chunk's worth.
   std::set<std::pair<std::uint64_t, LogOwner>> waiting;
   std::set<std::pair<std::uint64_t, LogOwner>> full;
   std::size_t waiting_bytes = 0;

@@ -30,9 +30,11 @@ bool is_set(std::string_view bits, std::uint64_t bit) {
   return ((static_cast<unsigned char>(bits[bit / 8]) >> (bit % 8)) & 1U) != 0;
 }
 
-/// Two characters that are no ASCII equal `k` and `s` where case is ignored: a text with one is searched always.
+/// Two characters that are no ASCII equal `k` and `s` where case is ignored: a text with one is
+/// searched always.
 bool has_odd_case(std::string_view text) {
-  return text.find("\xe2\x84\xaa") != std::string_view::npos || text.find("\xc5\xbf") != std::string_view::npos;
+  return text.find("\xe2\x84\xaa") != std::string_view::npos ||
+         text.find("\xc5\xbf") != std::string_view::npos;
 }
 
 }  // namespace

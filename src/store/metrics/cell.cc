@@ -14,14 +14,14 @@ void keep_last(std::optional<NumberPoint>& kept, const std::optional<NumberPoint
 }
 void keep_min(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
   if (!candidate) return;
-  const bool is_better =
-      !kept || candidate->value < kept->value || (candidate->value == kept->value && candidate->place < kept->place);
+  const bool is_better = !kept || candidate->value < kept->value ||
+                         (candidate->value == kept->value && candidate->place < kept->place);
   if (is_better) kept = candidate;
 }
 void keep_max(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
   if (!candidate) return;
-  const bool is_better =
-      !kept || candidate->value > kept->value || (candidate->value == kept->value && candidate->place < kept->place);
+  const bool is_better = !kept || candidate->value > kept->value ||
+                         (candidate->value == kept->value && candidate->place < kept->place);
   if (is_better) kept = candidate;
 }
 
@@ -57,7 +57,9 @@ void Cell::add(const NumberPoint& point) {
     return;
   }
   keep_first(first_not_finite, point);
-  ++(std::isnan(point.value) ? nan_count : point.value > 0 ? positive_infinity_count : negative_infinity_count);
+  ++(std::isnan(point.value) ? nan_count
+     : point.value > 0       ? positive_infinity_count
+                             : negative_infinity_count);
 }
 
 void Cell::merge(const Cell& other) {
@@ -92,7 +94,8 @@ Cell Cell::read(ByteReader& in) {
   cell.negative_infinity_count = in.number();
   cell.text_count = in.number();
   cell.finite_sum = in.real();
-  for (auto* point : {&cell.first, &cell.last, &cell.min, &cell.max, &cell.first_not_finite}) *point = read_point(in);
+  for (auto* point : {&cell.first, &cell.last, &cell.min, &cell.max, &cell.first_not_finite})
+    *point = read_point(in);
   return cell;
 }
 
@@ -113,7 +116,8 @@ void SeriesTotal::add(Place place, std::int64_t time_us, const MetricValue& valu
 void SeriesTotal::merge(const SeriesTotal& other) {
   if (!other.type) return;
   type = !type || *type == *other.type ? *other.type : MetricType::kMixed;
-  if (other.cell.text_count > 0 && (cell.text_count == 0 || other.last_text_place > last_text_place)) {
+  if (other.cell.text_count > 0 &&
+      (cell.text_count == 0 || other.last_text_place > last_text_place)) {
     last_text_place = other.last_text_place;
     last_text = other.last_text;
   }
@@ -131,7 +135,8 @@ MetricSummary SeriesTotal::summary() const {
   summary.finite_sum = cell.finite_sum;
   summary.finite_min = cell.min ? cell.min->value : 0;
   summary.finite_max = cell.max ? cell.max->value : 0;
-  const bool is_text_last = cell.text_count > 0 && (!cell.last || last_text_place > cell.last->place);
+  const bool is_text_last =
+      cell.text_count > 0 && (!cell.last || last_text_place > cell.last->place);
   if (is_text_last) {
     summary.last = JsonText{last_text};
   } else if (cell.last) {

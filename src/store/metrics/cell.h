@@ -1,4 +1,5 @@
-// What a stretch of a series comes to: the level of the pyramid above the points, one cell a block and metric.
+// What a stretch of a series comes to: the level of the pyramid above the points, one cell a block
+// and metric.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 #include <string_view>
 
 #include "model/metric.h"
-#include "store/byte_stream.h"
+#include "store/files/byte_stream.h"
 #include "store/metrics/report_rows.h"
 
 namespace muster::metrics {
@@ -18,8 +19,9 @@ struct NumberPoint {
   double value = 0;
 };
 
-/// Counts and the points that must not be lost. Adding and merging may come in any order of places; the result is the same
-/// but for the rounding of `finite_sum`. Of equal extremes the first by place is kept.
+/// Counts and the points that must not be lost. Adding and merging may come in any order of places;
+/// the result is the same but for the rounding of `finite_sum`. Of equal extremes the first by
+/// place is kept.
 struct Cell {
   std::uint64_t finite_count = 0;
   std::uint64_t nan_count = 0;
@@ -33,7 +35,9 @@ struct Cell {
   std::optional<NumberPoint> max;
   std::optional<NumberPoint> first_not_finite;
 
-  std::uint64_t number_count() const { return finite_count + nan_count + positive_infinity_count + negative_infinity_count; }
+  std::uint64_t number_count() const {
+    return finite_count + nan_count + positive_infinity_count + negative_infinity_count;
+  }
   void add(const NumberPoint& point);
   void add_text() { ++text_count; }
   void merge(const Cell& other);

@@ -4,20 +4,22 @@
 #include <bit>
 
 #include "base/check.h"
-#include "store/byte_stream.h"
-#include "store/compression.h"
+#include "store/files/byte_stream.h"
+#include "store/files/compression.h"
 
 namespace muster::metrics {
 namespace {
 
 constexpr std::size_t kBytesMax = std::size_t{1} << 30;
 
-/// Bytes of equal rank lie together: signs, exponents and the empty low bits of what was a float compress, mantissas do not.
+/// Bytes of equal rank lie together: signs, exponents and the empty low bits of what was a float
+/// compress, mantissas do not.
 std::string planes_of(const std::vector<double>& numbers) {
   std::string planes(numbers.size() * 8, '\0');
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(numbers[i]);
-    for (std::size_t rank = 0; rank < 8; ++rank) planes[rank * numbers.size() + i] = static_cast<char>(bits >> (8 * rank));
+    for (std::size_t rank = 0; rank < 8; ++rank)
+      planes[rank * numbers.size() + i] = static_cast<char>(bits >> (8 * rank));
   }
   return planes;
 }
@@ -27,7 +29,8 @@ std::vector<double> numbers_of(std::string_view planes) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     std::uint64_t bits = 0;
     for (std::size_t rank = 0; rank < 8; ++rank) {
-      bits |= std::uint64_t{static_cast<std::uint8_t>(planes[rank * numbers.size() + i])} << (8 * rank);
+      bits |= std::uint64_t{static_cast<std::uint8_t>(planes[rank * numbers.size() + i])}
+              << (8 * rank);
     }
     numbers[i] = std::bit_cast<double>(bits);
   }
@@ -44,7 +47,8 @@ void MetricColumn::add(std::uint32_t row, const MetricValue& value) {
   numbers_.push_back(text == nullptr ? std::get<double>(value) : 0.0);
 }
 
-void MetricColumn::add_rows(const MetricColumn& other, std::uint32_t begin, std::uint32_t end, std::uint32_t row_of_begin) {
+void MetricColumn::add_rows(const MetricColumn& other, std::uint32_t begin, std::uint32_t end,
+                            std::uint32_t row_of_begin) {
   const auto first = std::ranges::lower_bound(other.rows_, begin) - other.rows_.begin();
   for (auto i = static_cast<std::size_t>(first); i < other.size() && other.rows_[i] < end; ++i) {
     const std::uint32_t row = other.rows_[i] - begin + row_of_begin;
@@ -61,7 +65,8 @@ void MetricColumn::clear() { *this = MetricColumn(); }
 
 const std::string* MetricColumn::text_at(std::size_t index) const {
   if (texts_.empty()) return nullptr;
-  const auto found = std::ranges::lower_bound(texts_, index, {}, &std::pair<std::uint32_t, std::string>::first);
+  const auto found =
+      std::ranges::lower_bound(texts_, index, {}, &std::pair<std::uint32_t, std::string>::first);
   return found != texts_.end() && found->first == index ? &found->second : nullptr;
 }
 
@@ -116,7 +121,8 @@ Result<MetricColumn> decode_column(std::string_view bytes) {
     column.texts_.emplace_back(index, in.text());
   }
   column.numbers_ = numbers_of(in.raw(std::uint64_t{count} * 8));
-  if (!in.is_ok() || !in.is_at_end()) return fail(ErrorCode::kCorruption, "a column of a metric is damaged");
+  if (!in.is_ok() || !in.is_at_end())
+    return fail(ErrorCode::kCorruption, "a column of a metric is damaged");
   return column;
 }
 

@@ -19,7 +19,8 @@ class MetricColumn {
   /// Requires: `row` above every row before.
   void add(std::uint32_t row, const MetricValue& value);
   /// Values of another's rows [begin, end), counted from `row_of_begin` here.
-  void add_rows(const MetricColumn& other, std::uint32_t begin, std::uint32_t end, std::uint32_t row_of_begin);
+  void add_rows(const MetricColumn& other, std::uint32_t begin, std::uint32_t end,
+                std::uint32_t row_of_begin);
   void clear();
 
   std::size_t size() const { return rows_.size(); }

@@ -1,5 +1,5 @@
-// The tables of the metric store's file, as bytes and numbers. Format: docs/internals/metric_store.md. SQL stands here
-// alone.
+// The tables of the metric store's file, as bytes and numbers. Format:
+// docs/internals/metric_store.md. SQL stands here alone.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 #include "base/result.h"
 #include "model/metric.h"
+#include "store/files/sql_file.h"
 #include "store/metrics/report_rows.h"
-#include "store/sql_file.h"
 
 namespace muster::metrics {
 
@@ -22,7 +22,8 @@ using SegmentId = Id<struct SegmentTag, std::uint64_t>;
 /// One metric of a segment.
 using SeriesId = Id<struct SeriesTag, std::uint64_t>;
 
-/// A block's place in its segment or series: rows of one owner lie together in the file, in the order of their blocks.
+/// A block's place in its segment or series: rows of one owner lie together in the file, in the
+/// order of their blocks.
 inline constexpr unsigned kBlockBits = 20;
 inline constexpr std::uint64_t kBlocksMax = std::uint64_t{1} << kBlockBits;
 
@@ -58,8 +59,8 @@ struct Tombstone {
   std::uint64_t last_report = 0;
 };
 
-/// Every method: kUnavailable when the disk refuses, kCorruption when the file is damaged. Outside of a transaction each
-/// change is one of its own.
+/// Every method: kUnavailable when the disk refuses, kCorruption when the file is damaged. Outside
+/// of a transaction each change is one of its own.
 class MetricTables {
  public:
   /// Errors: kFailedPrecondition when the file has a newer format.
@@ -75,7 +76,8 @@ class MetricTables {
   // ---- the log of reports that lie in no block yet ----
   Status add_log(std::uint64_t first_id, std::uint64_t last_id, std::string_view record);
   /// In order.
-  Status each_log(const std::function<Status(std::uint64_t last_id, const std::string& record)>& visit);
+  Status each_log(
+      const std::function<Status(std::uint64_t last_id, const std::string& record)>& visit);
   /// Takes away the records all of whose reports are below `id`.
   Status trim_log(std::uint64_t id);
 
@@ -87,21 +89,26 @@ class MetricTables {
 
   // ---- blocks ----
   Result<std::vector<BlockEntry>> directory(SegmentId segment);
-  Status put_block(SegmentId segment, std::uint64_t block, const BlockEntry& entry, std::string_view rows);
+  Status put_block(SegmentId segment, std::uint64_t block, const BlockEntry& entry,
+                   std::string_view rows);
   Result<std::string> rows(SegmentId segment, std::uint64_t block);
-  Status put_column(SeriesId series, std::uint64_t block, std::string_view column, std::string_view cell);
+  Status put_column(SeriesId series, std::uint64_t block, std::string_view column,
+                    std::string_view cell);
   /// Empty: the block's reports do not name the metric.
   Result<std::string> column(SeriesId series, std::uint64_t block);
   /// The cells of blocks [begin, end) that have one.
-  Status each_cell(SeriesId series, std::uint64_t begin, std::uint64_t end,
-                   const std::function<Status(std::uint64_t block, const std::string& cell)>& visit);
+  Status each_cell(
+      SeriesId series, std::uint64_t begin, std::uint64_t end,
+      const std::function<Status(std::uint64_t block, const std::string& cell)>& visit);
   /// Takes away blocks from `begin` on, of the segment and of the series.
   Status drop_blocks(SegmentId segment, std::uint64_t begin);
   Status drop_columns(SeriesId series, std::uint64_t begin);
 
   // ---- reports that came after one of as many steps or more ----
-  Status add_late(SegmentId segment, std::int64_t steps, std::uint64_t key_hash, std::uint64_t report);
-  Result<std::vector<std::uint64_t>> late(SegmentId segment, std::int64_t steps, std::uint64_t key_hash);
+  Status add_late(SegmentId segment, std::int64_t steps, std::uint64_t key_hash,
+                  std::uint64_t report);
+  Result<std::vector<std::uint64_t>> late(SegmentId segment, std::int64_t steps,
+                                          std::uint64_t key_hash);
 
   // ---- deletion ----
   /// The trial has no runs and segments any more; what they held is swept by sweep().
@@ -109,9 +116,11 @@ class MetricTables {
   Result<std::vector<Tombstone>> tombstones();
   /// Takes away tombstones of reports below `id`: no log record names them any more.
   Status drop_tombstones(std::uint64_t id);
-  /// Takes away at most about `rows_max` rows of deleted trials. True: none are left. `series_of` reads a footer.
-  Result<bool> sweep(std::uint32_t rows_max,
-                     const std::function<Result<std::vector<SeriesId>>(const std::string& footer)>& series_of);
+  /// Takes away at most about `rows_max` rows of deleted trials. True: none are left. `series_of`
+  /// reads a footer.
+  Result<bool> sweep(
+      std::uint32_t rows_max,
+      const std::function<Result<std::vector<SeriesId>>(const std::string& footer)>& series_of);
 
  private:
   struct Statements;

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "store/byte_stream.h"
+#include "store/files/byte_stream.h"
 
 namespace muster::metrics {
 

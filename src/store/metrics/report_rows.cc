@@ -1,8 +1,8 @@
 #include "store/metrics/report_rows.h"
 
 #include "base/check.h"
-#include "store/byte_stream.h"
-#include "store/compression.h"
+#include "store/files/byte_stream.h"
+#include "store/files/compression.h"
 
 namespace muster::metrics {
 namespace {
@@ -13,7 +13,8 @@ std::uint64_t difference(std::int64_t a, std::int64_t b) {
   return static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b);
 }
 
-/// Differences of differences: a regular step costs one byte, which then compresses to next to nothing.
+/// Differences of differences: a regular step costs one byte, which then compresses to next to
+/// nothing.
 void put_sequence(ByteWriter& out, const std::vector<std::int64_t>& values) {
   std::int64_t last = 0;
   std::uint64_t stride = 0;
@@ -49,7 +50,8 @@ void ReportRows::add(Place place, std::int64_t time_us, std::string_view key) {
 }
 
 void ReportRows::add_rows(const ReportRows& other, std::size_t begin, std::size_t end) {
-  for (std::size_t row = begin; row < end; ++row) add(other.place(row), other.times_us[row], other.key(row));
+  for (std::size_t row = begin; row < end; ++row)
+    add(other.place(row), other.times_us[row], other.key(row));
 }
 
 void ReportRows::clear() { *this = ReportRows(); }
@@ -81,7 +83,8 @@ Result<ReportRows> decode_rows(std::string_view bytes) {
   rows.times_us = take_sequence(in, count);
   const bool has_keys = in.byte() != 0;
   for (std::size_t i = 0; has_keys && i < count; ++i) rows.keys.emplace_back(in.text());
-  if (!in.is_ok() || !in.is_at_end()) return fail(ErrorCode::kCorruption, "a block of reports is damaged");
+  if (!in.is_ok() || !in.is_at_end())
+    return fail(ErrorCode::kCorruption, "a block of reports is damaged");
   return rows;
 }
 

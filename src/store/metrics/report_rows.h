@@ -1,4 +1,5 @@
-// Reports of one group of one run in the order of their arrival, without their metrics: what all columns of a block share.
+// Reports of one group of one run in the order of their arrival, without their metrics: what all
+// columns of a block share.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ struct Place {
   friend constexpr auto operator<=>(const Place&, const Place&) = default;
 };
 
-/// Shape: all lists have one element a report, except `keys`, which is empty while every key is. Ids rise.
+/// Shape: all lists have one element a report, except `keys`, which is empty while every key is.
+/// Ids rise.
 struct ReportRows {
   std::vector<std::uint64_t> ids;
   std::vector<std::int64_t> steps;
@@ -26,7 +28,9 @@ struct ReportRows {
 
   std::size_t size() const { return ids.size(); }
   Place place(std::size_t row) const { return {steps[row], ids[row]}; }
-  std::string_view key(std::size_t row) const { return keys.empty() ? std::string_view() : std::string_view(keys[row]); }
+  std::string_view key(std::size_t row) const {
+    return keys.empty() ? std::string_view() : std::string_view(keys[row]);
+  }
   void add(Place place, std::int64_t time_us, std::string_view key);
   /// Rows [begin, end) of another.
   void add_rows(const ReportRows& other, std::size_t begin, std::size_t end);

@@ -20,7 +20,8 @@ std::vector<Cell> joined(std::vector<Cell> cells, std::uint64_t count) {
 
 std::vector<NumberPoint> shown_points(const Cell& cell) {
   std::vector<NumberPoint> points;
-  for (const auto* point : {&cell.first, &cell.last, &cell.min, &cell.max, &cell.first_not_finite}) {
+  for (const auto* point :
+       {&cell.first, &cell.last, &cell.min, &cell.max, &cell.first_not_finite}) {
     if (*point) points.push_back(**point);
   }
   std::ranges::sort(points, {}, &NumberPoint::place);

@@ -11,7 +11,9 @@ namespace {
 constexpr std::uint8_t kFooterForm = 1;
 
 std::uint64_t key_hash(std::string_view key) { return Hasher().add(key).digest(); }
-std::uint64_t late_hash(std::int64_t steps, std::string_view key) { return Hasher().add(steps).add(key).digest(); }
+std::uint64_t late_hash(std::int64_t steps, std::string_view key) {
+  return Hasher().add(steps).add(key).digest();
+}
 
 std::size_t bytes_of(const MetricReport& report) {
   std::size_t bytes = 32 + report.key.size();
@@ -23,8 +25,9 @@ std::size_t bytes_of(const MetricReport& report) {
 }
 
 BlockEntry entry_of(const ReportRows& rows, std::size_t begin, std::size_t end) {
-  const auto [least, most] = std::minmax_element(rows.steps.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                 rows.steps.begin() + static_cast<std::ptrdiff_t>(end));
+  const auto [least, most] =
+      std::minmax_element(rows.steps.begin() + static_cast<std::ptrdiff_t>(begin),
+                          rows.steps.begin() + static_cast<std::ptrdiff_t>(end));
   return {end - begin, rows.ids[begin], rows.ids[end - 1], *least, *most};
 }
 
@@ -47,7 +50,8 @@ struct Segment::Content {
 Segment::Segment(SegmentId id, TrialId trial, std::uint32_t run, std::string group)
     : id_(id), trial_(trial), run_(run), group_(std::move(group)) {}
 
-Result<std::unique_ptr<Segment>> Segment::load(MetricTables& tables, TrialId trial, const SegmentRow& row) {
+Result<std::unique_ptr<Segment>> Segment::load(MetricTables& tables, TrialId trial,
+                                               const SegmentRow& row) {
   auto segment = std::make_unique<Segment>(row.id, trial, row.run, row.group);
   if (!segment->read_footer(row.footer)) {
     return fail(ErrorCode::kCorruption, "metrics of a group are damaged",
@@ -70,13 +74,17 @@ std::vector<BlockEntry> Segment::blocks() const {
 }
 
 void Segment::enter(const BlockEntry& entry) {
-  steps_so_far_.push_back(steps_so_far_.empty() ? entry.max_steps : std::max(steps_so_far_.back(), entry.max_steps));
+  steps_so_far_.push_back(steps_so_far_.empty() ? entry.max_steps
+                                                : std::max(steps_so_far_.back(), entry.max_steps));
   directory_.push_back(entry);
 }
 
-std::uint32_t Segment::series_index(const std::string& name, std::uint32_t hint, std::uint64_t& next_series) {
-  if (hint < series_.size() && series_[hint].name == name) return hint;  // reports name their metrics in one order, mostly
-  const auto [found, is_new] = by_name_.try_emplace(name, static_cast<std::uint32_t>(series_.size()));
+std::uint32_t Segment::series_index(const std::string& name, std::uint32_t hint,
+                                    std::uint64_t& next_series) {
+  if (hint < series_.size() && series_[hint].name == name)
+    return hint;  // reports name their metrics in one order, mostly
+  const auto [found, is_new] =
+      by_name_.try_emplace(name, static_cast<std::uint32_t>(series_.size()));
   if (is_new) {
     series_.push_back({name, SeriesId(next_series++), {}});
     columns_.emplace_back();
@@ -107,39 +115,49 @@ void Segment::add(std::uint64_t id, const MetricReport& report, std::uint64_t& n
   tail_bytes_ += bytes_of(report);
 }
 
-Result<std::vector<RowPlace>> Segment::find(MetricTables& tables, std::int64_t steps, std::string_view key) const {
+Result<std::vector<RowPlace>> Segment::find(MetricTables& tables, std::int64_t steps,
+                                            std::string_view key) const {
   std::vector<RowPlace> found;
   if (is_empty() || steps > max_steps_) return found;
-  // The report that first reached so many steps: in the one block that raised the maximum to them or beyond.
+  // The report that first reached so many steps: in the one block that raised the maximum to them
+  // or beyond.
   const auto raising = std::ranges::lower_bound(steps_so_far_, steps);
   if (raising != steps_so_far_.end()) {
     const auto block = static_cast<std::size_t>(raising - steps_so_far_.begin());
     const ReportRows rows = TRY(this->rows(tables, block));
-    const auto reaching = std::ranges::find_if(rows.steps, [&](std::int64_t reached) { return reached >= steps; });
+    const auto reaching =
+        std::ranges::find_if(rows.steps, [&](std::int64_t reached) { return reached >= steps; });
     const auto row = static_cast<std::uint32_t>(reaching - rows.steps.begin());
-    if (row < rows.size() && rows.steps[row] == steps && rows.key(row) == key) found.push_back({block, row});
+    if (row < rows.size() && rows.steps[row] == steps && rows.key(row) == key)
+      found.push_back({block, row});
   } else {
-    const auto record =
-        std::ranges::lower_bound(record_rows_, steps, {}, [&](std::uint32_t row) { return tail_.steps[row]; });
-    if (record != record_rows_.end() && tail_.steps[*record] == steps && tail_.key(*record) == key) {
+    const auto record = std::ranges::lower_bound(
+        record_rows_, steps, {}, [&](std::uint32_t row) { return tail_.steps[row]; });
+    if (record != record_rows_.end() && tail_.steps[*record] == steps &&
+        tail_.key(*record) == key) {
       found.push_back({directory_.size(), *record});
     }
   }
   const std::vector<std::uint64_t> late = TRY(tables.late(id_, steps, key_hash(key)));
   for (const std::uint64_t id : late) {
-    const auto block =
-        static_cast<std::size_t>(std::ranges::lower_bound(directory_, id, {}, &BlockEntry::last_id) - directory_.begin());
-    if (block == directory_.size()) return fail(ErrorCode::kCorruption, "a late report is in no block", std::to_string(id));
+    const auto block = static_cast<std::size_t>(
+        std::ranges::lower_bound(directory_, id, {}, &BlockEntry::last_id) - directory_.begin());
+    if (block == directory_.size())
+      return fail(ErrorCode::kCorruption, "a late report is in no block", std::to_string(id));
     const ReportRows rows = TRY(this->rows(tables, block));
-    const auto row = static_cast<std::uint32_t>(std::ranges::lower_bound(rows.ids, id) - rows.ids.begin());
-    if (row < rows.size() && rows.steps[row] == steps && rows.key(row) == key) found.push_back({block, row});
+    const auto row =
+        static_cast<std::uint32_t>(std::ranges::lower_bound(rows.ids, id) - rows.ids.begin());
+    if (row < rows.size() && rows.steps[row] == steps && rows.key(row) == key)
+      found.push_back({block, row});
   }
   const auto [begin, end] = late_rows_.equal_range(late_hash(steps, key));
   const std::size_t in_blocks = found.size();
   for (auto it = begin; it != end; ++it) {
-    if (tail_.steps[it->second] == steps && tail_.key(it->second) == key) found.push_back({directory_.size(), it->second});
+    if (tail_.steps[it->second] == steps && tail_.key(it->second) == key)
+      found.push_back({directory_.size(), it->second});
   }
-  std::ranges::sort(found.begin() + static_cast<std::ptrdiff_t>(in_blocks), found.end(), {}, &RowPlace::row);
+  std::ranges::sort(found.begin() + static_cast<std::ptrdiff_t>(in_blocks), found.end(), {},
+                    &RowPlace::row);
   return found;
 }
 
@@ -152,24 +170,28 @@ Result<ReportRows> Segment::rows(MetricTables& tables, std::size_t block) const 
   return rows;
 }
 
-Result<MetricColumn> Segment::column(MetricTables& tables, std::uint32_t series, std::size_t block) const {
+Result<MetricColumn> Segment::column(MetricTables& tables, std::uint32_t series,
+                                     std::size_t block) const {
   if (block == directory_.size()) return columns_[series];
   const std::string bytes = TRY(tables.column(series_[series].id, block));
   if (bytes.empty()) return MetricColumn();
   return decode_column(bytes);
 }
 
-Result<std::optional<MetricValue>> Segment::value(MetricTables& tables, std::uint32_t series, RowPlace place) const {
+Result<std::optional<MetricValue>> Segment::value(MetricTables& tables, std::uint32_t series,
+                                                  RowPlace place) const {
   if (place.block == directory_.size()) return columns_[series].find(place.row);
   const MetricColumn found = TRY(column(tables, series, place.block));
   return found.find(place.row);
 }
 
-/// Blocks that are not full and not more than twice as large as what comes behind them are written again with it.
+/// Blocks that are not full and not more than twice as large as what comes behind them are written
+/// again with it.
 std::size_t Segment::first_block_to_join() const {
   std::size_t begin = directory_.size();
   std::size_t reports = tail_.size();
-  while (begin > 0 && directory_[begin - 1].reports < kBlockReports && directory_[begin - 1].reports <= 2 * reports) {
+  while (begin > 0 && directory_[begin - 1].reports < kBlockReports &&
+         directory_[begin - 1].reports <= 2 * reports) {
     reports += directory_[--begin].reports;
   }
   return begin;
@@ -191,7 +213,8 @@ Result<Segment::Content> Segment::joined(MetricTables& tables, std::size_t begin
   return content;
 }
 
-Status Segment::write_block(MetricTables& tables, const Content& content, std::size_t begin, std::size_t end) {
+Status Segment::write_block(MetricTables& tables, const Content& content, std::size_t begin,
+                            std::size_t end) {
   const std::uint64_t block = directory_.size();
   ReportRows rows;
   rows.add_rows(content.rows, begin, end);
@@ -199,7 +222,8 @@ Status Segment::write_block(MetricTables& tables, const Content& content, std::s
   TRY(tables.put_block(id_, block, entry, encode(rows)));
   for (std::size_t i = 0; i < series_.size(); ++i) {
     MetricColumn column;
-    column.add_rows(content.columns[i], static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), 0);
+    column.add_rows(content.columns[i], static_cast<std::uint32_t>(begin),
+                    static_cast<std::uint32_t>(end), 0);
     if (column.size() == 0) continue;
     Cell cell;
     for (std::size_t at = 0; at < column.size(); ++at) {
@@ -278,7 +302,8 @@ bool Segment::read_footer(const std::string& bytes) {
 
 Result<std::vector<SeriesId>> Segment::series_of(const std::string& footer) {
   Segment segment(SegmentId(0), TrialId(0), 0, {});
-  if (!segment.read_footer(footer)) return fail(ErrorCode::kCorruption, "metrics of a deleted trial are damaged");
+  if (!segment.read_footer(footer))
+    return fail(ErrorCode::kCorruption, "metrics of a deleted trial are damaged");
   std::vector<SeriesId> ids;
   for (const Series& one : segment.series_) ids.push_back(one.id);
   return ids;

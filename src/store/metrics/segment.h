@@ -1,5 +1,6 @@
-// What one group of one run of a trial has reported: its blocks by what is known of them, and in memory the tail of reports
-// that lie only in the log so far. Whether a report may be stored is decided in metric_store.cc.
+// What one group of one run of a trial has reported: its blocks by what is known of them, and in
+// memory the tail of reports that lie only in the log so far. Whether a report may be stored is
+// decided in metric_store.cc.
 #pragma once
 
 #include <cstdint>
@@ -33,13 +34,15 @@ struct RowPlace {
   std::uint32_t row = 0;
 };
 
-/// Blocks hold reports in the order of arrival; their steps overlap where reports came out of order. A report whose steps
-/// are above all before it is found by its steps; each other one is *late* and is found by an entry of its own.
+/// Blocks hold reports in the order of arrival; their steps overlap where reports came out of
+/// order. A report whose steps are above all before it is found by its steps; each other one is
+/// *late* and is found by an entry of its own.
 class Segment {
  public:
   Segment(SegmentId id, TrialId trial, std::uint32_t run, std::string group);
   /// Errors: kCorruption.
-  static Result<std::unique_ptr<Segment>> load(MetricTables& tables, TrialId trial, const SegmentRow& row);
+  static Result<std::unique_ptr<Segment>> load(MetricTables& tables, TrialId trial,
+                                               const SegmentRow& row);
 
   SegmentId id() const { return id_; }
   TrialId trial() const { return trial_; }
@@ -64,16 +67,20 @@ class Segment {
 
   /// Adds to the tail. `next_series` numbers metrics that are new.
   void add(std::uint64_t id, const MetricReport& report, std::uint64_t& next_series);
-  /// Every report of these steps and key. Cost: memory alone unless the steps lie in blocks; then O(log n) reads.
-  Result<std::vector<RowPlace>> find(MetricTables& tables, std::int64_t steps, std::string_view key) const;
+  /// Every report of these steps and key. Cost: memory alone unless the steps lie in blocks; then
+  /// O(log n) reads.
+  Result<std::vector<RowPlace>> find(MetricTables& tables, std::int64_t steps,
+                                     std::string_view key) const;
 
   Result<ReportRows> rows(MetricTables& tables, std::size_t block) const;
   Result<MetricColumn> column(MetricTables& tables, std::uint32_t series, std::size_t block) const;
   /// Nullopt: the report does not name the metric.
-  Result<std::optional<MetricValue>> value(MetricTables& tables, std::uint32_t series, RowPlace place) const;
+  Result<std::optional<MetricValue>> value(MetricTables& tables, std::uint32_t series,
+                                           RowPlace place) const;
 
-  /// Writes the tail as blocks, joined with small ones before it, and empties it. Cost: each report is written again some
-  /// log2(1024 / reports at a time) times. Requires: a transaction is open; when it fails this object is of no use any more.
+  /// Writes the tail as blocks, joined with small ones before it, and empties it. Cost: each report
+  /// is written again some log2(1024 / reports at a time) times. Requires: a transaction is open;
+  /// when it fails this object is of no use any more.
   Status flush(MetricTables& tables);
 
   /// The metrics that a footer names.
@@ -81,11 +88,13 @@ class Segment {
 
  private:
   struct Content;
-  std::uint32_t series_index(const std::string& name, std::uint32_t hint, std::uint64_t& next_series);
+  std::uint32_t series_index(const std::string& name, std::uint32_t hint,
+                             std::uint64_t& next_series);
   void enter(const BlockEntry& entry);
   std::size_t first_block_to_join() const;
   Result<Content> joined(MetricTables& tables, std::size_t begin) const;
-  Status write_block(MetricTables& tables, const Content& content, std::size_t begin, std::size_t end);
+  Status write_block(MetricTables& tables, const Content& content, std::size_t begin,
+                     std::size_t end);
   std::string footer() const;
   bool read_footer(const std::string& bytes);
 
@@ -99,12 +108,14 @@ class Segment {
   std::int64_t max_steps_ = 0;
   std::uint64_t flushed_id_ = 0;
   std::vector<BlockEntry> directory_;
-  std::vector<std::int64_t> steps_so_far_;  ///< beside directory_: the most steps in it and all before it
+  std::vector<std::int64_t>
+      steps_so_far_;  ///< beside directory_: the most steps in it and all before it
 
   ReportRows tail_;
   std::vector<MetricColumn> columns_;       ///< of the tail, beside series_
   std::vector<std::uint32_t> record_rows_;  ///< rows of the tail whose steps were above all before
-  std::unordered_multimap<std::uint64_t, std::uint32_t> late_rows_;  ///< the others, by hash of steps and key
+  std::unordered_multimap<std::uint64_t, std::uint32_t>
+      late_rows_;  ///< the others, by hash of steps and key
   std::size_t tail_bytes_ = 0;
 };
 

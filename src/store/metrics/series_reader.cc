@@ -2,38 +2,46 @@
 
 namespace muster::metrics {
 
-Status SeriesReader::read(std::size_t block, const PlaceRange& range, std::vector<SeriesRow>& rows) const {
+Status SeriesReader::read(std::size_t block, const PlaceRange& range,
+                          std::vector<SeriesRow>& rows) const {
   const MetricColumn column = TRY(segment_.column(tables_, series_, block));
   if (column.size() == 0) return {};
   const ReportRows reports = TRY(segment_.rows(tables_, block));
   for (std::size_t i = 0; i < column.size(); ++i) {
     const std::uint32_t row = column.row(i);
-    if (row >= reports.size()) return fail(ErrorCode::kCorruption, "a column of a metric is longer than its block");
-    if (range.contains(reports.place(row))) rows.push_back({reports.place(row), reports.times_us[row], column.value(i)});
+    if (row >= reports.size())
+      return fail(ErrorCode::kCorruption, "a column of a metric is longer than its block");
+    if (range.contains(reports.place(row)))
+      rows.push_back({reports.place(row), reports.times_us[row], column.value(i)});
   }
   return {};
 }
 
-Result<std::vector<SeriesRow>> SeriesReader::first(const PlaceRange& range, std::size_t limit) const {
-  return first_rows<SeriesRow>(segment_, range, limit, [&](std::size_t block, std::vector<SeriesRow>& rows) {
-    return read(block, range, rows);
-  });
+Result<std::vector<SeriesRow>> SeriesReader::first(const PlaceRange& range,
+                                                   std::size_t limit) const {
+  return first_rows<SeriesRow>(
+      segment_, range, limit,
+      [&](std::size_t block, std::vector<SeriesRow>& rows) { return read(block, range, rows); });
 }
 
 Result<std::vector<Cell>> SeriesReader::cells(const PlaceRange& range) const {
   const std::vector<BlockEntry> blocks = segment_.blocks();
   const std::size_t stored = segment_.directory().size();
   std::vector<Cell> cells(blocks.size());
-  TRY(tables_.each_cell(
-      segment_.series()[series_].id, 0, stored, [&](std::uint64_t block, const std::string& bytes) -> Status {
-        if (block >= stored) return fail(ErrorCode::kCorruption, "a cell of a metric has no block");
-        ByteReader in(bytes);
-        if (range.contains(blocks[block])) cells[block] = Cell::read(in);
-        return in.is_ok() ? Status() : Status(fail(ErrorCode::kCorruption, "a cell of a metric is damaged"));
-      }));
+  TRY(tables_.each_cell(segment_.series()[series_].id, 0, stored,
+                        [&](std::uint64_t block, const std::string& bytes) -> Status {
+                          if (block >= stored)
+                            return fail(ErrorCode::kCorruption, "a cell of a metric has no block");
+                          ByteReader in(bytes);
+                          if (range.contains(blocks[block])) cells[block] = Cell::read(in);
+                          return in.is_ok() ? Status()
+                                            : Status(fail(ErrorCode::kCorruption,
+                                                          "a cell of a metric is damaged"));
+                        }));
   std::vector<SeriesRow> rows;
   for (std::size_t block = 0; block < blocks.size(); ++block) {
-    if (!range.may_touch(blocks[block]) || (block < stored && range.contains(blocks[block]))) continue;
+    if (!range.may_touch(blocks[block]) || (block < stored && range.contains(blocks[block])))
+      continue;
     rows.clear();
     TRY(read(block, range, rows));
     SeriesTotal total;

@@ -23,16 +23,20 @@ struct PlaceRange {
   }
 };
 
-/// The first `limit` rows of a range. `load(block, rows)` adds the rows of a block that lie in the range, in any order.
-/// Cost: only blocks that may hold one of them are loaded; where steps come in order, those and no others.
+/// The first `limit` rows of a range. `load(block, rows)` adds the rows of a block that lie in the
+/// range, in any order. Cost: only blocks that may hold one of them are loaded; where steps come in
+/// order, those and no others.
 template <class Row, class Load>
-Result<std::vector<Row>> first_rows(const Segment& segment, const PlaceRange& range, std::size_t limit, Load&& load) {
+Result<std::vector<Row>> first_rows(const Segment& segment, const PlaceRange& range,
+                                    std::size_t limit, Load&& load) {
   const std::vector<BlockEntry> blocks = segment.blocks();
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (range.may_touch(blocks[i])) order.push_back(i);
   }
-  const auto floor = [&](std::size_t block) { return Place{blocks[block].min_steps, blocks[block].first_id}; };
+  const auto floor = [&](std::size_t block) {
+    return Place{blocks[block].min_steps, blocks[block].first_id};
+  };
   std::ranges::sort(order, {}, floor);
   std::vector<Row> rows;
   for (const std::size_t block : order) {
@@ -40,8 +44,10 @@ Result<std::vector<Row>> first_rows(const Segment& segment, const PlaceRange& ra
     const auto known = static_cast<std::ptrdiff_t>(rows.size());
     TRY(load(block, rows));
     const auto middle = rows.begin() + known;
-    if (!std::ranges::is_sorted(middle, rows.end(), {}, &Row::place)) std::ranges::sort(middle, rows.end(), {}, &Row::place);
-    const bool is_behind = known == 0 || middle == rows.end() || (middle - 1)->place < middle->place;
+    if (!std::ranges::is_sorted(middle, rows.end(), {}, &Row::place))
+      std::ranges::sort(middle, rows.end(), {}, &Row::place);
+    const bool is_behind =
+        known == 0 || middle == rows.end() || (middle - 1)->place < middle->place;
     if (!is_behind) std::ranges::inplace_merge(rows, middle, {}, &Row::place);
     if (rows.size() > limit) rows.resize(limit);
   }
@@ -65,8 +71,8 @@ class SeriesReader {
   Status read(std::size_t block, const PlaceRange& range, std::vector<SeriesRow>& rows) const;
   /// The first `limit` values of the range.
   Result<std::vector<SeriesRow>> first(const PlaceRange& range, std::size_t limit) const;
-  /// What the values of each block that lie in the range come to, the tail's last. Cost: cells for blocks that lie in the
-  /// range whole; the others are read.
+  /// What the values of each block that lie in the range come to, the tail's last. Cost: cells for
+  /// blocks that lie in the range whole; the others are read.
   Result<std::vector<Cell>> cells(const PlaceRange& range) const;
   /// What the values in the range come to.
   Result<SeriesTotal> total(const PlaceRange& range) const;

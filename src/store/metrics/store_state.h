@@ -1,4 +1,5 @@
-// What an open metric store holds in memory. All of it follows from the file; after a refused write it is made anew.
+// What an open metric store holds in memory. All of it follows from the file; after a refused write
+// it is made anew.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 #include <map>
 #include <memory>
 
-#include "store/metric_store.h"
+#include "store/metrics/metric_store.h"
 #include "store/metrics/metric_tables.h"
 #include "store/metrics/report_log.h"
 #include "store/metrics/trial_cache.h"
@@ -26,7 +27,8 @@ struct MetricStore::State {
   std::unique_ptr<metrics::MetricTables> tables;
   metrics::TrialCache trials;
   metrics::Counters counters;
-  /// Segments with a tail by the id of their oldest waiting report; `full` are those with a block's worth of them.
+  /// Segments with a tail by the id of their oldest waiting report; `full` are those with a block's
+  /// worth of them.
   std::map<std::uint64_t, metrics::Segment*> waiting;
   std::map<std::uint64_t, metrics::Segment*> full;
   std::size_t waiting_bytes = 0;

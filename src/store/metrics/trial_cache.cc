@@ -13,7 +13,8 @@ Segment* Trial::find(std::uint32_t run, const std::string& group) const {
 }
 
 bool Trial::has_tail() const {
-  return std::ranges::any_of(segments, [](const auto& segment) { return segment->tail().size() > 0; });
+  return std::ranges::any_of(segments,
+                             [](const auto& segment) { return segment->tail().size() > 0; });
 }
 
 std::vector<ValidSegment> segments_of(const Trial& trial, const std::string& group) {
@@ -21,7 +22,8 @@ std::vector<ValidSegment> segments_of(const Trial& trial, const std::string& gro
   for (const auto& segment : trial.segments) {
     if (segment->group() == group && !segment->is_empty()) found.push_back({segment.get(), 0});
   }
-  std::ranges::sort(found, std::greater(), [](const ValidSegment& one) { return one.segment->run(); });
+  std::ranges::sort(found, std::greater(),
+                    [](const ValidSegment& one) { return one.segment->run(); });
   std::int64_t bound = std::numeric_limits<std::int64_t>::max();
   auto newer = trial.runs.rbegin();
   for (ValidSegment& one : found) {

@@ -1,4 +1,5 @@
-// Trials in memory: their runs and segments, loaded when first asked for, forgotten when others are wanted more.
+// Trials in memory: their runs and segments, loaded when first asked for, forgotten when others are
+// wanted more.
 #pragma once
 
 #include <list>
@@ -30,22 +31,24 @@ struct ValidSegment {
   std::int64_t last_steps = 0;
 };
 
-/// Segments of a group by run. A report is valid while no newer run resumed from fewer steps, and none has reported as many
-/// steps or fewer in the group: so the valid series has one run at each step, and its steps rise from run to run.
+/// Segments of a group by run. A report is valid while no newer run resumed from fewer steps, and
+/// none has reported as many steps or fewer in the group: so the valid series has one run at each
+/// step, and its steps rise from run to run.
 std::vector<ValidSegment> segments_of(const Trial& trial, const std::string& group);
 
 class TrialCache {
  public:
   /// `weight_max` bounds what is kept of trials without a tail, in metrics (some 400 bytes each).
-  TrialCache(MetricTables& tables, std::size_t weight_max) : tables_(tables), weight_max_(weight_max) {}
+  TrialCache(MetricTables& tables, std::size_t weight_max)
+      : tables_(tables), weight_max_(weight_max) {}
 
   /// The pointer is good until forget() or trim(). Cost: a read where the trial is not in memory.
   Result<Trial*> find(TrialId id);
   void forget(TrialId id);
   /// The trial holds more than when it was last looked at.
   void weigh(TrialId id);
-  /// Forgets what was asked for longest ago, until what stays is within the bound. Trials with a tail stay.
-  /// Cost: O(trials forgotten and passed over), at most `trials_max` of them.
+  /// Forgets what was asked for longest ago, until what stays is within the bound. Trials with a
+  /// tail stay. Cost: O(trials forgotten and passed over), at most `trials_max` of them.
   void trim(std::size_t trials_max = 64);
 
  private:

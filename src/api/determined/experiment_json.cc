@@ -1,0 +1,97 @@
+#include "api/determined/experiment_json.h"
+
+#include <fmt/format.h>
+
+#include "api/determined/names.h"
+#include "api/determined/places.h"
+#include "state/views.h"
+
+namespace muster::api {
+
+ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment) {
+  ExperimentFacts facts;
+  facts.view = view_of(experiment, state, QueryDetail::kFull);
+  const Place place = place_of(state.catalog(), experiment.labels);
+  facts.workspace = place.workspace;
+  facts.project = place.project;
+  facts.pool = pool_of(state, *experiment.spec);
+  return facts;
+}
+
+Result<ExperimentFacts> facts_of(const ClusterState& state, ExperimentId id) {
+  const Experiment* experiment = state.experiments().find(id);
+  if (experiment == nullptr)
+    return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
+  return facts_of(state, *experiment);
+}
+
+std::string pool_of(const ClusterState& state, const ExperimentSpec& spec) {
+  std::string pool(spec.job->get(JobText::kPartition));
+  for (const PartitionConfig& partition : state.partitions()) {
+    if (pool.empty() && partition.is_default) pool = partition.name;
+  }
+  return pool;
+}
+
+namespace {
+
+/// With what was changed since its creation.
+Json present_config(const ExperimentView& view) {
+  Json config = determined_config(*view.spec);
+  Json& storage = config.member("checkpoint_storage");
+  storage.member("save_experiment_best") = view.retention.experiment_best;
+  storage.member("save_trial_best") = view.retention.trial_best;
+  storage.member("save_trial_latest") = view.retention.trial_latest;
+  Json& resources = config.member("resources");
+  resources.member("priority") = view.share.priority;
+  resources.member("weight") = view.share.weight;
+  if (view.max_slots) resources.member("max_slots") = *view.max_slots;
+  return config;
+}
+
+}  // namespace
+
+Json experiment_json(const ExperimentFacts& facts, bool has_texts) {
+  const ExperimentView& view = facts.view;
+  Json::Array labels;
+  for (const std::string& label : view.labels.labels) labels.emplace_back(label);
+  const bool has_best = view.best_trial.value() != 0;
+  const TimePoint end = view.end_time;
+  return Json::Object{
+      {"id", view.id.value()},
+      {"name", view.labels.name},
+      {"description", view.labels.description},
+      {"notes", view.labels.notes},
+      {"labels", std::move(labels)},
+      {"startTime", time_json(view.submit_time)},
+      {"endTime", time_json(end)},
+      {"duration", end.is_set() ? Json((end - view.submit_time).seconds()) : Json()},
+      {"state", state_name(view)},
+      {"archived", view.labels.is_archived},
+      {"numTrials", view.trials.total()},
+      {"displayName", view.spec->user_name},
+      {"userId", user_number(view.spec->user)},
+      {"username", view.spec->user_name},
+      {"resourcePool", facts.pool},
+      {"searcherType", view.spec->searcher},
+      {"searcherMetric", view.spec->metric},
+      {"jobId", std::to_string(view.id.value())},
+      {"forkedFrom", view.spec->parent.value() == 0 ? Json() : Json(view.spec->parent.value())},
+      {"progress", view.progress},
+      {"projectId", facts.project},
+      {"projectName", facts.project == kFirstPlace ? kFirstPlaceName : view.labels.project},
+      {"workspaceId", facts.workspace},
+      {"workspaceName", facts.workspace == kFirstPlace ? kFirstPlaceName : view.labels.workspace},
+      {"projectOwnerId", user_number(view.spec->user)},
+      {"parentArchived", false},
+      {"unmanaged", false},
+      {"bestTrialId", has_best ? Json(view.best_trial.value()) : Json()},
+      {"bestTrialSearcherMetric", has_best ? Json(view.best_metric) : Json()},
+      {"config", has_texts ? present_config(view) : Json(Json::Object{})},
+      {"visibility",
+       std::string(kVisibilityNames[static_cast<std::size_t>(view.labels.visibility)])},
+      {"originalConfig", has_texts ? view.spec->original : ""},
+      {"detail", view.detail}};
+}
+
+}  // namespace muster::api

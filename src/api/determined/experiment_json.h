@@ -1,0 +1,36 @@
+// Experiments in Determined's shape.
+#pragma once
+
+#include "api/http/api_port.h"
+#include "model/json.h"
+#include "model/view.h"
+
+namespace muster::api {
+
+/// An experiment with where it stands in the catalog.
+struct ExperimentFacts {
+  ExperimentView view;
+  std::uint32_t workspace = 1;
+  std::uint32_t project = 1;
+  std::string pool;  ///< the partition that its trials run in
+  std::uint64_t checkpoint_bytes =
+      0;  ///< of all that are not deleted, and how many: only where a list is sorted by them
+  std::uint64_t checkpoints = 0;
+};
+
+/// Errors: kNotFound.
+Result<ExperimentFacts> facts_of(const ClusterState& state, ExperimentId id);
+ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment);
+
+/// The partition that was asked for, or else the default.
+std::string pool_of(const ClusterState& state, const ExperimentSpec& spec);
+
+/// The answer to a request for one, or the error. `warnings`: of its configuration, to whom it was
+/// made for.
+kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, ExperimentId id,
+                                       std::vector<std::string> warnings = {});
+
+/// `has_texts`: with its configuration.
+Json experiment_json(const ExperimentFacts& facts, bool has_texts);
+
+}  // namespace muster::api

@@ -1,0 +1,143 @@
+// Experiments after their end: continued, deleted, and what of their checkpoints goes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/determined/checkpoint_json.h"
+#include "api/determined/experiment_json.h"
+#include "api/determined/names.h"
+#include "api/determined/submissions.h"
+#include "api/determined/trial_json.h"
+#include "api/http/fields.h"
+#include "api/http/replies.h"
+#include "api/http/router.h"
+#include "controller/gateway/collector.h"
+#include "trials/checkpoint_text.h"
+
+namespace muster::api {
+namespace {
+
+kj::Promise<HttpReply> continue_experiment(ApiPort& port, HttpRequest request) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  const auto id = id_field(*body, "id");
+  if (!id.has_value()) return error_reply(id.error());
+  if (!*id) return error_reply(wrong("id: which experiment?"));
+  ContinueExperiment more{ExperimentId(**id), text_field(*body, "overrideConfig").value_or("")};
+  return submit_one(port, request.caller, more)
+      .then([&port, caller = request.caller,
+             id = more.experiment](HttpReply reply) -> kj::Promise<HttpReply> {
+        if (reply.status != 200) return reply;
+        return show_experiment(port, caller, id);
+      });
+}
+
+kj::Promise<HttpReply> delete_experiment(ApiPort& port, HttpRequest request) {
+  const auto id = parse_id(request.arguments[0], "an experiment");
+  if (!id.has_value()) return error_reply(id.error());
+  return submit_one(port, request.caller,
+                    ControlExperiments{ExperimentVerb::kDelete, {ExperimentId(*id)}});
+}
+
+struct Preview {
+  RatingTask task;
+  std::vector<CheckpointFacts> facts;  ///< of each of the task's checkpoints
+};
+
+Result<CheckpointRetention> retention_of(const HttpRequest& request) {
+  const auto number = [&](std::string_view name) -> Result<std::uint32_t> {
+    const std::int64_t value = TRY(number_parameter(request, name, 0));
+    if (value < 0 || value > INT32_MAX)
+      return fail(wrong(fmt::format("{}: give a number from 0", name)));
+    return static_cast<std::uint32_t>(value);
+  };
+  CheckpointRetention retention;
+  retention.experiment_best = TRY(number("save_experiment_best"));
+  retention.trial_best = TRY(number("save_trial_best"));
+  retention.trial_latest = TRY(number("save_trial_latest"));
+  return retention;
+}
+
+Json preview_json(const CheckpointFacts& facts) {
+  const Checkpoint& one = facts.checkpoint;
+  Json row = Json::Object{{"UUID", one.uuid},
+                          {"TrialID", one.trial.value()},
+                          {"StepsCompleted", one.steps_completed},
+                          {"State", std::string(checkpoint_state_name(one.state))},
+                          {"ReportTime", time_json(one.report_time)},
+                          {"Resources", resources_json(one)},
+                          {"ValidationMetrics", facts.validation ? metrics_json(*facts.validation)
+                                                                 : Json(Json::Object{})}};
+  if (facts.validation)
+    row.member("step") =
+        Json::Object{{"validation", Json::Object{{"metrics", metrics_json(*facts.validation)}}}};
+  return row;
+}
+
+/// Which checkpoints another retention would delete.
+kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
+  const auto id = parse_id(request.arguments[0], "an experiment");
+  const auto retention = retention_of(request);
+  if (!id.has_value()) return error_reply(id.error());
+  if (!retention.has_value()) return error_reply(retention.error());
+  return look<Preview>(port, request.caller,
+                       [id = ExperimentId(*id), identity = request.caller.identity](
+                           const ClusterState& state) -> Result<Preview> {
+                         const Experiment* experiment = state.experiments().find(id);
+                         if (experiment == nullptr)
+                           return fail(ErrorCode::kNotFound,
+                                       fmt::format("there is no experiment {}", id.value()), "");
+                         TRY(frontend::check_readable(state, *experiment, identity));
+                         Preview preview{rating_task(state, *experiment), {}};
+                         for (const RatedCheckpoint& one : preview.task.checkpoints)
+                           preview.facts.push_back(TRY(facts_of(state, one.uuid)));
+                         return preview;
+                       })
+      .then([&port, retention = *retention](Result<Preview> preview) -> kj::Promise<HttpReply> {
+        if (!preview.has_value()) return error_reply(preview.error());
+        return measure<Preview>(port,
+                                [preview = std::move(preview).value()](
+                                    MetricStore& store) mutable -> Result<Preview> {
+                                  TRY(rate(store, preview.task));
+                                  for (CheckpointFacts& one : preview.facts)
+                                    TRY(measure_checkpoint(store, one));
+                                  return std::move(preview);
+                                })
+            .then([retention](Result<Preview> full) -> HttpReply {
+              if (!full.has_value()) return error_reply(full.error());
+              Json::Array rows;
+              for (const std::string& uuid :
+                   not_kept(full->task.checkpoints, retention, full->task.smaller_is_better)) {
+                const auto found = std::ranges::find(
+                    full->facts, uuid,
+                    [](const CheckpointFacts& one) { return one.checkpoint.uuid; });
+                rows.push_back(preview_json(*found));
+              }
+              return json_reply(Json::Object{{"checkpoints", std::move(rows)},
+                                             {"metric_name", full->task.metric}});
+            });
+      });
+}
+
+kj::Promise<HttpReply> delete_checkpoints(ApiPort& port, HttpRequest request) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  const auto uuids = texts_field(*body, "checkpointUuids");
+  if (!uuids) return error_reply(wrong("checkpointUuids: a list is missing"));
+  return submit_one(port, request.caller, DeleteCheckpoints{*uuids});
+}
+
+}  // namespace
+
+void add_lifecycle_routes(Router& router) {
+  router.add(Method::kPost, "/api/v1/experiments/continue", "Continue an experiment that has ended",
+             continue_experiment);
+  router.add(Method::kDelete, "/api/v1/experiments/{experiment}",
+             "Delete an experiment with all that is stored of it", delete_experiment);
+  router.add(Method::kGet, "/experiments/{experiment}/preview_gc",
+             "Checkpoints that another retention would delete", preview_collection,
+             {"save_experiment_best", "save_trial_best", "save_trial_latest"});
+  router.add(Method::kDelete, "/api/v1/checkpoints", "Delete checkpoints", delete_checkpoints);
+}
+
+}  // namespace muster::api

@@ -1,0 +1,31 @@
+#include "api/determined/places.h"
+
+#include <fmt/format.h>
+
+#include "api/http/fields.h"
+
+namespace muster::api {
+
+Place place_of(const Catalog& catalog, const ExperimentLabels& labels) {
+  Place place;
+  const DocumentRef workspace = labels.workspace.empty()
+                                    ? nullptr
+                                    : catalog.find(DocumentKind::kWorkspace, 0, labels.workspace);
+  if (workspace == nullptr) return place;
+  place.workspace = place_id(workspace->id);
+  const DocumentRef project = catalog.find(DocumentKind::kProject, workspace->id, labels.project);
+  if (project != nullptr) place.project = place_id(project->id);
+  return place;
+}
+
+Status check_no_workspace(const Json& body, std::string_view what) {
+  const std::int64_t id = whole_field(body, "workspaceId").value_or(0);  // 0: of none
+  const bool is_first =
+      (id == 0 || id == kFirstPlace) &&
+      (!is_given(body, "workspaceName") || text_field(body, "workspaceName") == kFirstPlaceName);
+  if (is_first) return {};
+  return fail(ErrorCode::kUnimplemented, fmt::format("{} belong to no workspace", what),
+              "leave workspaceId and workspaceName out");
+}
+
+}  // namespace muster::api

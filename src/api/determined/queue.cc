@@ -1,0 +1,127 @@
+// The queue as experiments stand in it. Source: Determined 0.38, job queue.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/determined/experiment_json.h"
+#include "api/determined/names.h"
+#include "api/determined/submissions.h"
+#include "api/http/fields.h"
+#include "api/http/list_order.h"
+#include "api/http/replies.h"
+#include "api/http/router.h"
+#include "state/views.h"
+
+namespace muster::api {
+namespace {
+
+std::string queue_state(const ClusterState& state, const Experiment& experiment) {
+  return view_of(experiment, state, QueryDetail::kBrief).trials.running > 0 ? "STATE_SCHEDULED"
+                                                                            : "STATE_QUEUED";
+}
+
+/// An experiment in the queue, as Determined shows it: the trials that run or wait.
+Json queued_json(const ClusterState& state, const Experiment& experiment) {
+  const ExperimentView view = view_of(experiment, state, QueryDetail::kFull);
+  const std::uint32_t slots = experiment.spec->slots_per_trial;
+  Json full = Json::Object{
+      {"jobId", std::to_string(experiment.id.value())},
+      {"entityId", std::to_string(experiment.id.value())},
+      {"type", "TYPE_EXPERIMENT"},
+      {"name", experiment.labels.name},
+      {"username", experiment.spec->user_name},
+      {"userId", user_number(experiment.spec->user)},
+      {"submissionTime", time_json(experiment.submit_time)},
+      {"resourcePool", pool_of(state, *experiment.spec)},
+      {"isPreemptible", true},
+      {"priority", experiment.share.priority},
+      {"weight", experiment.share.weight},
+      {"requestedSlots", slots * (view.trials.running + view.trials.queued)},
+      {"allocatedSlots", slots * view.trials.running},
+      {"progress", experiment.progress},
+      {"workspaceId", 1},
+      {"summary", Json::Object{{"state", queue_state(state, experiment)}, {"jobsAhead", 0}}}};
+  return Json::Object{{"full", std::move(full)}};
+}
+
+/// Whether its trials run (or wait), as the request asks for.
+bool is_wanted(const HttpRequest& request, const std::vector<std::string>& states,
+               const ClusterState& state, const Experiment& experiment) {
+  const std::string_view pool = request.parameter("resourcePool");
+  if (!pool.empty() && pool != pool_of(state, *experiment.spec)) return false;
+  return states.empty() ||
+         std::ranges::find(states, queue_state(state, experiment)) != states.end();
+}
+
+kj::Promise<HttpReply> queue(ApiPort& port, HttpRequest request) {
+  return look<std::vector<Json>>(
+             port, request.caller,
+             [request](const ClusterState& state) -> Result<std::vector<Json>> {
+               std::vector<Json> all;
+               const auto states =
+                   TRY(words_parameter(request, "states",
+                                       {"STATE_UNSPECIFIED", "STATE_QUEUED", "STATE_SCHEDULED",
+                                        "STATE_SCHEDULED_BACKFILLED"}));
+               for (const auto& [id, experiment] : state.experiments().experiments()) {
+                 if (experiment.open_trials > 0 && is_wanted(request, states, state, experiment))
+                   all.push_back(queued_json(state, experiment));
+               }
+               return all;
+             })
+      .then([request](Result<std::vector<Json>> all) -> HttpReply {
+        if (!all.has_value()) return error_reply(all.error());
+        if (const Status sorted = sort_list<Json>(request, *all, {}); !sorted.has_value())
+          return error_reply(sorted.error());
+        return list_reply(request, "jobs", *all, [](const Json& job) { return job; });
+      });
+}
+
+/// One change of an experiment's place. Errors: kUnimplemented for what experiments have not.
+Result<UpdateExperiment> update_of(const Json& change) {
+  UpdateExperiment update;
+  const std::string job = text_field(change, "jobId").value_or("");
+  update.experiment = ExperimentId(TRY(parse_id(job, "a job")));
+  for (const char* name : {"resourcePool", "aheadOf", "behindOf"}) {
+    if (const Json* value = field(change, name); value != nullptr && !value->is_null()) {
+      return fail(ErrorCode::kUnimplemented,
+                  fmt::format("{} of an experiment cannot be changed", name),
+                  "give it a priority or a weight");
+    }
+  }
+  if (const auto priority = whole_field(change, "priority"))
+    update.priority =
+        static_cast<std::uint32_t>(std::clamp<std::int64_t>(*priority, 0, UINT32_MAX));
+  if (const Json* weight = field(change, "weight"); weight != nullptr && !weight->is_null())
+    update.weight = weight->number().value_or(0);
+  return update;
+}
+
+/// All changes or none.
+kj::Promise<HttpReply> update_queue(ApiPort& port, HttpRequest request) {
+  const auto body = body_of(request);
+  if (!body.has_value()) return error_reply(body.error());
+  const Json* list = field(*body, "updates");
+  if (list == nullptr || list->array() == nullptr)
+    return error_reply(wrong("updates: a list is missing"));
+  std::vector<Request> requests;
+  for (const Json& change : *list->array()) {
+    auto update = update_of(change);
+    if (!update.has_value()) return error_reply(update.error());
+    requests.emplace_back(std::move(update).value());
+  }
+  if (requests.empty()) return empty_reply();
+  return port.submit(request.caller, std::move(requests)).then([](std::vector<Reply> replies) {
+    return done_or(error_of(replies));
+  });
+}
+
+}  // namespace
+
+void add_queue_routes(Router& router) {
+  router.add(Method::kGet, "/api/v1/job-queues-v2", "Experiments with trials that run or wait",
+             queue, list_parameters({"resourcePool", "states", "orderBy"}));
+  router.add(Method::kPost, "/api/v1/job-queues", "Change priority or weight of experiments",
+             update_queue);
+}
+
+}  // namespace muster::api

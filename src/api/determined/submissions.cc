@@ -1,0 +1,23 @@
+#include "api/determined/submissions.h"
+
+#include <fmt/format.h>
+
+#include "api/http/replies.h"
+
+namespace muster::api {
+
+Status may_speak(const Caller& caller, TrialId trial) {
+  if (caller.claims.scope != TokenScope::kTask || caller.claims.trial == trial) return {};
+  return fail(ErrorCode::kPermissionDenied,
+              fmt::format("this token is not of trial {}", trial.value()), "");
+}
+
+kj::Promise<HttpReply> submit_one(ApiPort& port, const Caller& caller, Request request) {
+  std::vector<Request> requests;
+  requests.push_back(std::move(request));
+  return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) {
+    return done_or(error_of(replies));
+  });
+}
+
+}  // namespace muster::api

@@ -1,0 +1,226 @@
+// Trials as people look at them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "api/determined/checkpoint_list.h"
+#include "api/determined/names.h"
+#include "api/determined/report_stream.h"
+#include "api/determined/submissions.h"
+#include "api/determined/trial_json.h"
+#include "api/http/fields.h"
+#include "api/http/list_order.h"
+#include "api/http/replies.h"
+#include "api/http/router.h"
+#include "text/json_reader.h"
+#include "text/json_text.h"
+
+namespace muster::api {
+namespace {
+
+constexpr std::size_t kPointsMax = 10'000;
+
+kj::Promise<HttpReply> show_trial(ApiPort& port, HttpRequest request) {
+  const auto id = parse_id(request.arguments[0], "a trial");
+  if (!id.has_value()) return error_reply(id.error());
+  return look<TrialFacts>(
+             port, request.caller,
+             [trial = TrialId(*id)](const ClusterState& state) { return facts_of(state, trial); })
+      .then([&port](Result<TrialFacts> facts) -> kj::Promise<HttpReply> {
+        if (!facts.has_value()) return error_reply(facts.error());
+        return measure<TrialFacts>(port,
+                                   [facts = std::move(facts).value()](
+                                       MetricStore& store) mutable -> Result<TrialFacts> {
+                                     TRY(measure_trial(store, facts));
+                                     return std::move(facts);
+                                   })
+            .then([&port](Result<TrialFacts> full) {
+              return full.has_value() ? json_reply(Json::Object{{"trial", trial_json(port, *full)}})
+                                      : error_reply(full.error());
+            });
+      });
+}
+
+kj::Promise<HttpReply> kill_trial(ApiPort& port, HttpRequest request) {
+  const auto id = parse_id(request.arguments[0], "a trial");
+  if (!id.has_value()) return error_reply(id.error());
+  return look<JobId>(port, request.caller,
+                     [trial = TrialId(*id)](const ClusterState& state) -> Result<JobId> {
+                       const Trial* found = state.experiments().find(trial);
+                       if (found == nullptr)
+                         return fail(ErrorCode::kNotFound,
+                                     fmt::format("there is no trial {}", trial.value()), "");
+                       return found->job;
+                     })
+      .then([&port, caller = request.caller](Result<JobId> job) -> kj::Promise<HttpReply> {
+        if (!job.has_value()) return error_reply(job.error());
+        CancelJobs cancel;
+        cancel.filter.jobs.push_back({*job, {}, false, {}});
+        cancel.is_lenient = true;
+        return submit_one(port, caller, std::move(cancel));
+      });
+}
+
+kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
+  const auto id = parse_id(request.arguments[0], "a trial");
+  if (!id.has_value()) return error_reply(id.error());
+  auto shared = std::make_shared<const HttpRequest>(std::move(request));
+  using All = std::vector<CheckpointFacts>;
+  return look<All>(port, shared->caller,
+                   [trial = TrialId(*id)](const ClusterState& state) -> Result<All> {
+                     if (state.experiments().find(trial) == nullptr) {
+                       return fail(ErrorCode::kNotFound,
+                                   fmt::format("there is no trial {}", trial.value()), "");
+                     }
+                     All all;
+                     for (const CheckpointRef& checkpoint : state.checkpoints().of(trial))
+                       all.push_back(facts_of(state, *checkpoint));
+                     return all;
+                   })
+      .then([&port, shared](Result<All> all) -> kj::Promise<HttpReply> {
+        if (!all.has_value()) return error_reply(all.error());
+        return checkpoint_list(port, shared, std::move(all).value());
+      });
+}
+
+// ---- series ----
+
+struct SeriesWish {
+  std::vector<TrialId> trials;
+  std::vector<std::pair<std::string, std::string>> metrics;  ///< group, name
+  std::int64_t first = 0;
+  std::int64_t last = INT64_MAX;
+  std::size_t points = 1'000;
+};
+
+Result<SeriesWish> wish_of(const HttpRequest& request) {
+  SeriesWish wish;
+  for (const std::string& text : request.parameters("trialIds"))
+    wish.trials.emplace_back(TRY(parse_id(text, "a trial")));
+  std::string group(request.parameter("group"));
+  const auto type = TRY(
+      word_parameter(request, "metricType", {"METRIC_TYPE_TRAINING", "METRIC_TYPE_VALIDATION"}));
+  if (group.empty()) group = type && *type == 0 ? "training" : "validation";
+  for (const std::string& name : request.parameters("metricNames"))
+    wish.metrics.emplace_back(group, name);
+  for (const std::string& id : request.parameters("metricIds")) {
+    const std::size_t dot = id.find('.');
+    if (dot == id.npos)
+      return fail(ErrorCode::kInvalidArgument, fmt::format("metricIds: '{}' is not GROUP.NAME", id),
+                  "");
+    wish.metrics.emplace_back(id.substr(0, dot), id.substr(dot + 1));
+  }
+  wish.first = TRY(number_parameter(request, "startBatches", 0));
+  const std::int64_t last = TRY(number_parameter(request, "endBatches", 0));
+  if (last > 0) wish.last = last;
+  const std::int64_t points = TRY(number_parameter(request, "maxDatapoints", 1'000));
+  wish.points = std::clamp<std::size_t>(static_cast<std::size_t>(std::max<std::int64_t>(points, 5)),
+                                        5, kPointsMax);
+  return wish;
+}
+
+Result<Json> series_json(MetricStore& store, TrialId trial, const SeriesWish& wish) {
+  std::map<std::string, Json::Array> groups;
+  for (const auto& [group, name] : wish.metrics) {
+    const SampledSeries series =
+        TRY(store.sample_series({trial, group, name, wish.first, wish.last}, wish.points));
+    for (const SampledPoint& point : series.points) {
+      groups[group].emplace_back(Json::Object{{"batches", point.steps_completed},
+                                              {"values", Json::Object{{name, point.value}}},
+                                              {"time", time_json(point.report_time)}});
+    }
+  }
+  Json::Array metrics;
+  for (auto& [group, data] : groups) {
+    const std::string type = group == "training"     ? "METRIC_TYPE_TRAINING"
+                             : group == "validation" ? "METRIC_TYPE_VALIDATION"
+                                                     : "METRIC_TYPE_UNSPECIFIED";
+    metrics.emplace_back(Json::Object{{"group", group}, {"type", type}, {"data", std::move(data)}});
+  }
+  return Json(std::move(metrics));
+}
+
+kj::Promise<HttpReply> time_series(ApiPort& port, HttpRequest request) {
+  const auto wish = wish_of(request);
+  if (!wish.has_value()) return error_reply(wish.error());
+  using All = std::vector<TrialFacts>;
+  return look<All>(port, request.caller,
+                   [ids = wish->trials](const ClusterState& state) -> Result<All> {
+                     All all;
+                     for (const TrialId id : ids) all.push_back(TRY(facts_of(state, id)));
+                     return all;
+                   })
+      .then([&port, wish = *wish](Result<All> all) -> kj::Promise<HttpReply> {
+        if (!all.has_value()) return error_reply(all.error());
+        using Shown = std::vector<std::pair<TrialFacts, Json>>;
+        return measure<Shown>(port,
+                              [wish, all = std::move(all).value()](
+                                  MetricStore& store) mutable -> Result<Shown> {
+                                Shown shown;
+                                for (TrialFacts& facts : all) {
+                                  TRY(measure_trial(store, facts));
+                                  Json metrics = TRY(series_json(store, facts.view.id, wish));
+                                  shown.emplace_back(std::move(facts), std::move(metrics));
+                                }
+                                return shown;
+                              })
+            .then([&port](Result<Shown> shown) -> HttpReply {
+              if (!shown.has_value()) return error_reply(shown.error());
+              Json::Array trials;
+              for (auto& [facts, metrics] : *shown) {
+                trials.emplace_back(Json::Object{{"trial", trial_json(port, facts)},
+                                                 {"metrics", std::move(metrics)}});
+              }
+              return json_reply(Json::Object{{"trials", std::move(trials)}});
+            });
+      });
+}
+
+// ---- all reports of some trials, as a stream ----
+
+kj::Promise<HttpReply> stream_reports(ApiPort& port, HttpRequest request, std::string group) {
+  std::vector<TrialId> trials;
+  for (const std::string& text : request.parameters("trialIds")) {
+    const auto id = parse_id(text, "a trial");
+    if (!id.has_value()) return error_reply(id.error());
+    trials.emplace_back(*id);
+  }
+  HttpReply reply;
+  reply.stream = report_lines(port, std::move(trials), std::move(group));
+  return reply;
+}
+
+}  // namespace
+
+void add_trial_routes(Router& router) {
+  router.add(Method::kGet, "/api/v1/trials/time-series",
+             "Metrics of trials over their steps, downsampled", time_series,
+             {"trialIds", "metricNames", "metricIds", "metricType", "group", "startBatches",
+              "endBatches", "maxDatapoints"});
+  router.add(Method::kGet, "/api/v1/trials/metrics/training_metrics",
+             "All training metrics of trials",
+             [](ApiPort& port, HttpRequest request) {
+               return stream_reports(port, std::move(request), "training");
+             },
+             {"trialIds"});
+  router.add(Method::kGet, "/api/v1/trials/metrics/validation_metrics",
+             "All validation metrics of trials",
+             [](ApiPort& port, HttpRequest request) {
+               return stream_reports(port, std::move(request), "validation");
+             },
+             {"trialIds"});
+  router.add(Method::kGet, "/api/v1/trials/metrics/trial_metrics",
+             "All metrics of one group of trials",
+             [](ApiPort& port, HttpRequest request) {
+               std::string group(request.parameter("group"));
+               return stream_reports(port, std::move(request), std::move(group));
+             },
+             {"trialIds", "group"});
+  router.add(Method::kGet, "/api/v1/trials/{trial}", "One trial", show_trial);
+  router.add(Method::kPost, "/api/v1/trials/{trial}/kill", "End a trial", kill_trial);
+  router.add(Method::kGet, "/api/v1/trials/{trial}/checkpoints", "Checkpoints of a trial",
+             list_checkpoints, checkpoint_list_parameters());
+}
+
+}  // namespace muster::api

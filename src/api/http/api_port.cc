@@ -1,0 +1,33 @@
+#include "api/http/api_port.h"
+
+#include <fmt/format.h>
+
+namespace muster::api {
+
+kj::Promise<Result<GroupId>> ApiPort::confirm(const TokenClaims& claims) {
+  // A run's token ends with it, whatever became of its user; one that acts as its user does not
+  // outlive the account either.
+  if (claims.scope == TokenScope::kTask) return Result<GroupId>(claims.group);
+  const auto look_up = [this, claims]() -> kj::Promise<Result<GroupId>> {
+    return api::work<GroupId>(*this, [this, claims]() -> Result<GroupId> {
+      const auto user = find_user(claims.user_name);
+      if (user && user->first == claims.user) return user->second;
+      // One without an account is known by the number alone.
+      if (!user && claims.user_name == std::to_string(claims.user.value())) return claims.group;
+      return fail(ErrorCode::kPermissionDenied, "invalid token",
+                  fmt::format("{} is no user any more, or has another number", claims.user_name));
+    });
+  };
+  if (claims.scope != TokenScope::kUser && !claims.made.is_set()) return look_up();
+  return api::with_tokens<bool>(*this,
+                                [claims](TokenStore& store) -> Result<bool> {
+                                  TRY(store.check(claims));
+                                  return true;
+                                })
+      .then([look_up](Result<bool> good) -> kj::Promise<Result<GroupId>> {
+        if (!good.has_value()) return Result<GroupId>(fail(good.error()));
+        return look_up();
+      });
+}
+
+}  // namespace muster::api

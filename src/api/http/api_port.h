@@ -1,0 +1,148 @@
+// What handlers need of the other threads of the controller. Lives on the thread of HTTP; every
+// promise is fulfilled there.
+#pragma once
+
+#include <kj/async.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/http/connection_book.h"
+#include "api/http/http_message.h"
+#include "api/http/service_book.h"
+#include "base/result.h"
+#include "controller/gateway/gateway.h"
+#include "store/metrics/metric_store.h"
+#include "store/tokens/token_store.h"
+#include "trials/site_defaults.h"
+
+namespace muster::api {
+
+/// The name under which a report keeps the values of single batches.
+inline constexpr std::string_view kBatchMetrics = "batch_metrics";
+
+class ApiPort {
+ public:
+  virtual ~ApiPort() = default;
+
+  /// As a client of the command line: through the frontend. One reply for each request.
+  virtual kj::Promise<std::vector<Reply>> submit(const Caller& caller,
+                                                 std::vector<Request> requests) = 0;
+  virtual kj::Promise<std::optional<Error>> report(const Caller& caller, MetricReport report) = 0;
+  virtual kj::Promise<Result<bool>> wait_stop(const Caller& caller, TrialRun run,
+                                              kj::Duration patience) = 0;
+  virtual kj::Promise<Result<std::string>> blob(BlobId id) = 0;
+  /// As ClientCalls::read_logs.
+  virtual kj::Promise<Result<LogAnswer>> read_logs(const Caller& caller, LogQuery query,
+                                                   Duration wait) = 0;
+
+  /// Whether new work is taken. Errors: why not.
+  virtual kj::Promise<Status> ready() = 0;
+
+  /// Runs a short look at the state as it is on stable storage, elsewhere. Errors: the caller's
+  /// token is over.
+  virtual kj::Promise<Status> look(const Caller& caller,
+                                   std::function<void(const ClusterState&)> see) = 0;
+  /// Runs a read of the metric store, elsewhere.
+  virtual kj::Promise<void> measure(std::function<void(MetricStore&)> read) = 0;
+  /// Runs what takes long, elsewhere: compression, large texts.
+  virtual kj::Promise<void> work(std::function<void()> labour) = 0;
+
+  /// What runs say of themselves and nobody decides by: kept while the controller runs.
+  struct RunnerFacts {
+    double progress = 0;       ///< 0..1
+    std::string runner_state;  ///< "training", "validating", ...; as the script says it
+  };
+  virtual void set_progress(TrialId trial, double progress) = 0;
+  virtual void set_runner_state(TrialId trial, std::string text) = 0;
+  virtual RunnerFacts runner_facts(TrialId trial) const = 0;
+
+  /// Where jobs serve. `connect`: to a port of a node. Errors: what KJ throws.
+  virtual ServiceBook& services() = 0;
+  virtual kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string& host,
+                                                          std::uint16_t port) = 0;
+
+  virtual TimePoint now() const = 0;
+  virtual kj::Timer& timer() = 0;
+  // The machine's users. May ask a name service: for workers.
+  struct UserFacts {
+    std::string home = "/";
+    std::string shell = "/bin/sh";
+  };
+  virtual std::optional<std::pair<UserId, GroupId>> find_user(const std::string& name) = 0;
+  virtual UserFacts user_facts(UserId user) = 0;
+
+  /// Runs elsewhere, over the tokens of people.
+  virtual kj::Promise<void> with_tokens(std::function<void(TokenStore&)> task) = 0;
+  /// Whether what a token says still holds: it is not revoked, and its user is there under the same
+  /// name and number. The user's group. Errors: kPermissionDenied.
+  kj::Promise<Result<GroupId>> confirm(const TokenClaims& claims);
+  /// Tokens were revoked: each is looked at anew.
+  virtual void forget_callers() = 0;
+  virtual LoginGuard& logins() = 0;
+
+  struct Facts {
+    std::string token_key;
+    std::string cluster_id;  ///< a uuid
+    std::string cluster_name;
+    std::string version;
+    std::string address;                 ///< host:port
+    UserId operator_user;                ///< as whom the controller runs
+    std::vector<UserId> operators = {};  ///< beside root and that one
+    bool is_operator(UserId user) const {
+      return user.value() == 0 || user == operator_user ||
+             std::ranges::find(operators, user) != operators.end();
+    }
+    GroupId operator_group;
+    std::string operator_name;
+    std::uint16_t services_port = 0;  ///< where what jobs serve is shown
+    std::string services_url;  ///< how browsers get there; empty: by the name that they asked with
+    std::uint32_t token_days = 30;  ///< the longest that a token lasts
+    SiteDefaults site_defaults;
+  };
+  virtual const Facts& facts() const = 0;
+};
+
+/// The value of a look, or the error.
+template <class T>
+kj::Promise<Result<T>> look(ApiPort& port, const Caller& caller,
+                            std::function<Result<T>(const ClusterState&)> see) {
+  auto seen = std::make_shared<std::optional<Result<T>>>();
+  return port
+      .look(caller, [seen, see = std::move(see)](const ClusterState& state) { *seen = see(state); })
+      .then([seen](Status status) -> Result<T> {
+        if (!status.has_value()) return fail(status.error());
+        return std::move(**seen);
+      });
+}
+
+template <class T>
+kj::Promise<Result<T>> measure(ApiPort& port, std::function<Result<T>(MetricStore&)> read) {
+  auto seen = std::make_shared<std::optional<Result<T>>>();
+  return port.measure([seen, read = std::move(read)](MetricStore& store) { *seen = read(store); })
+      .then([seen] { return std::move(**seen); });
+}
+
+/// The value of a task over the tokens.
+template <class T>
+kj::Promise<Result<T>> with_tokens(ApiPort& port, std::function<Result<T>(TokenStore&)> task) {
+  auto made = std::make_shared<std::optional<Result<T>>>();
+  return port
+      .with_tokens([made, task = std::move(task)](TokenStore& store) { *made = task(store); })
+      .then([made] { return std::move(**made); });
+}
+
+template <class T>
+kj::Promise<Result<T>> work(ApiPort& port, std::function<Result<T>()> labour) {
+  auto made = std::make_shared<std::optional<Result<T>>>();
+  return port.work([made, labour = std::move(labour)] { *made = labour(); }).then([made] {
+    return std::move(**made);
+  });
+}
+
+}  // namespace muster::api

@@ -1,0 +1,81 @@
+#include "api/http/connection_book.h"
+
+#include <algorithm>
+
+namespace muster::api {
+
+Counter::Place Counter::take(const std::string& name, std::size_t most) {
+  std::size_t& count = (*counts_)[name];
+  if (count >= most) return nullptr;
+  ++count;
+  return Place(counts_.get(), [counts = counts_, name](void*) {
+    const auto found = counts->find(name);
+    if (--found->second == 0) counts->erase(found);
+  });
+}
+
+bool BodyBook::Share::add(std::size_t bytes) {
+  // What all hold together stands under the empty name, which nobody has.
+  std::size_t& own = (*held_)[name_];
+  std::size_t& all = (*held_)[""];
+  const bool may_have_last = is_operator_ || own + bytes <= kSmallMax;
+  const std::size_t most = may_have_last ? kAllMax : kAllMax - kKept;
+  was_refused_ = own + bytes > kUserMax || all + bytes > most;
+  if (was_refused_) return false;
+  own += bytes;
+  all += bytes;
+  bytes_ += bytes;
+  return true;
+}
+
+BodyBook::Share::~Share() {
+  const auto own = held_->find(name_);
+  if (own == held_->end()) return;
+  held_->at("") -= bytes_;
+  if ((own->second -= bytes_) == 0) held_->erase(own);
+}
+
+std::size_t Counter::of(const std::string& name) const {
+  const auto found = counts_->find(name);
+  return found == counts_->end() ? 0 : found->second;
+}
+
+ConnectionLimits connection_limits(std::size_t descriptors, std::size_t wanted_all,
+                                   std::size_t wanted_peer) {
+  ConnectionLimits limits;
+  // Agents and the command line must find descriptors when HTTP's callers hold as many as they can.
+  limits.all = std::max<std::size_t>(descriptors / 2, 16);
+  if (wanted_all != 0) limits.all = std::min(limits.all, wanted_all);
+  limits.kept = limits.all / 8;
+  limits.peer = wanted_peer != 0 ? wanted_peer : std::max<std::size_t>(limits.all / 4, 8);
+  return limits;
+}
+
+ConnectionBook::Entry ConnectionBook::take(const std::string& peer, bool is_operator) {
+  const std::size_t open = all_.of("");
+  const std::size_t free = limits_.all - std::min(open, limits_.all);
+  const bool is_refused =
+      free == 0 || (!is_operator && (free <= limits_.kept / 2 || peers_.of(peer) >= limits_.peer));
+  if (is_refused) return {};
+  // Both are given back together.
+  auto places = std::make_shared<std::pair<Counter::Place, Counter::Place>>(
+      all_.take("", limits_.all), peers_.take(peer, limits_.all));
+  return {places, !is_operator && free <= limits_.kept};
+}
+
+bool LoginGuard::may_try(const std::string& peer, TimePoint now) const {
+  const auto found = peers_.find(peer);
+  return found == peers_.end() || found->second.count < kFailuresMax ||
+         found->second.since + kWindow <= now;
+}
+
+void LoginGuard::failed(const std::string& peer, TimePoint now) {
+  if (peers_.size() >= kPeersMax)
+    std::erase_if(peers_, [now](const auto& row) { return row.second.since + kWindow <= now; });
+  if (peers_.size() >= kPeersMax) peers_.erase(peers_.begin());
+  Failures& failures = peers_[peer];
+  if (failures.since + kWindow <= now) failures = {now, 0};
+  ++failures.count;
+}
+
+}  // namespace muster::api

@@ -1,0 +1,94 @@
+// Lists sorted as `sortBy` and `orderBy` ask for.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "api/http/http_message.h"
+#include "base/result.h"
+
+namespace muster::api {
+
+enum class Direction { kUnspecified, kAscending, kDescending };
+/// Errors: kInvalidArgument: a word that is not known.
+Result<Direction> direction_of(const HttpRequest& request);
+
+/// The place of the parameter's value among the words; nullopt: it is not given, or one that ends
+/// in UNSPECIFIED. Errors: kInvalidArgument: another word, with those that are known.
+Result<std::optional<std::size_t>> word_parameter(const HttpRequest& request, std::string_view name,
+                                                  const std::vector<std::string_view>& words);
+
+/// Whether a value is among those of a parameter; also: none is given.
+bool holds(const HttpRequest& request, std::string_view name, std::string_view value);
+
+/// All values of a parameter that is a list of such words. Errors: as above.
+Result<std::vector<std::string>> words_parameter(const HttpRequest& request, std::string_view name,
+                                                 const std::vector<std::string_view>& words);
+/// The states that Determined knows of experiments and trials, all of them; and of checkpoints.
+Result<std::vector<std::string>> states_parameter(const HttpRequest& request);
+Result<std::vector<std::string>> checkpoint_states_parameter(const HttpRequest& request);
+
+/// What a list can be sorted by: an order, or a number that may be missing or NaN, which is last in
+/// either direction.
+template <class T>
+struct SortKey {
+  std::string_view word;
+  std::function<bool(const T&, const T&)> is_before = nullptr;
+  std::function<std::optional<double>(const T&)> number = nullptr;
+};
+template <class T, class Of>
+SortKey<T> sort_key(std::string_view word, Of of) {
+  return {word, [of](const T& a, const T& b) { return of(a) < of(b); }};
+}
+template <class T, class Of>
+SortKey<T> number_key(std::string_view word, Of of) {
+  return {word, nullptr, of};
+}
+
+/// The numbers from 0 to `size` in their order; equal ones stay as they were.
+std::vector<std::size_t> sorted_places(
+    std::size_t size, const std::function<bool(std::size_t, std::size_t)>& is_before);
+/// The same by numbers, of which one that is missing or NaN is last in either direction.
+std::vector<std::size_t> sorted_places(const std::vector<std::optional<double>>& numbers,
+                                       bool is_descending);
+
+template <class T>
+void sort_by(std::vector<T>& list, const SortKey<T>& key, bool is_descending) {
+  std::vector<std::size_t> places;
+  if (key.number) {
+    std::vector<std::optional<double>> numbers;
+    for (const T& one : list) numbers.push_back(key.number(one));
+    places = sorted_places(numbers, is_descending);
+  } else {
+    places = sorted_places(list.size(), [&](std::size_t a, std::size_t b) {
+      return is_descending ? key.is_before(list[b], list[a]) : key.is_before(list[a], list[b]);
+    });
+  }
+  std::vector<T> sorted;
+  sorted.reserve(list.size());
+  for (const std::size_t place : places) sorted.push_back(std::move(list[place]));
+  list = std::move(sorted);
+}
+
+/// Equal ones stay as they were; without a word the list does, or is turned round. Errors: as
+/// above.
+template <class T>
+Status sort_list(const HttpRequest& request, std::vector<T>& list,
+                 const std::vector<SortKey<T>>& keys, std::string_view parameter = "sortBy") {
+  std::vector<std::string_view> words;
+  for (const SortKey<T>& key : keys) words.push_back(key.word);
+  const auto place = TRY(word_parameter(request, parameter, words));
+  const bool is_descending = TRY(direction_of(request)) == Direction::kDescending;
+  if (place) {
+    sort_by(list, keys[*place], is_descending);
+  } else if (is_descending) {
+    std::ranges::reverse(list);
+  }
+  return {};
+}
+
+}  // namespace muster::api

@@ -1,0 +1,12 @@
+#include "base/variant.h"
+
+#include "base/check.h"
+
+namespace muster {
+
+void fail_variant_access(std::size_t held, std::size_t wanted) {
+  CHECK(held == wanted, "a value of kind {} is read as one of kind {}", held, wanted);
+  std::abort();
+}
+
+}  // namespace muster

@@ -1,0 +1,42 @@
+// Facts of jobs and nodes as the commands word them: used by columns (squeue, sacct) and by
+// scontrol alike.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/lib/local_zone.h"
+#include "model/view.h"
+
+namespace muster::cli {
+
+/// `text`, or "(null)" when there is none.
+std::string or_null(std::string_view text);
+/// "gres/gpu:h100:2,gres/nic:1" for "gpu:h100:2,nic:1".
+std::string tres_per_text(std::string_view gres);
+/// Without time spent suspended. Zero before the start.
+Duration run_time(const JobView& job, TimePoint now);
+Duration run_time(const StepView& step, TimePoint now);
+/// The word of why it waits or how it ended: "None", "Priority", "NonZeroExitCode".
+std::string_view reason_word(const JobView& job);
+/// "(Reason)" for a job that has no nodes to show, else its nodes.
+std::string nodes_or_reason(const JobView& job);
+/// The least memory that was asked for, per node or per CPU: "4G", "0".
+std::string memory_asked(const JobSpec& spec, bool is_converted = true);
+/// The least CPUs on each node.
+std::uint32_t least_cpus_per_node(const JobSpec& spec);
+/// "*" where nothing was asked for.
+std::string or_star(std::uint32_t count);
+/// "Sat Nov 21 12:00:00 2026".
+std::string date_line(const ShowContext& context);
+/// When a pending job is expected to start, or a started one did.
+TimePoint start_of(const JobView& job);
+/// As start_of: of a pending job the end that its time limit allows. Unset: unknown.
+TimePoint end_of(const JobView& job);
+/// Unset: unknown, also of a job that is held.
+TimePoint eligible_of(const JobView& job);
+bool wants_gpus(const JobSpec& spec);
+/// "0:0": exit code and signal.
+std::string exit_text(ExitStatus status);
+
+}  // namespace muster::cli

@@ -1,0 +1,16 @@
+// Files that the controller has or finds, into folders of the caller's.
+#pragma once
+
+#include "cli/lib/console.h"
+
+namespace muster::cli {
+
+int run_checkpoint_download(const Words& words);
+/// The best checkpoints of an experiment.
+int run_experiment_download(const Words& words);
+/// The code that its trials run.
+int run_experiment_download_code(const Words& words);
+/// The best, or the latest, checkpoint of a trial.
+int run_trial_download(const Words& words);
+
+}  // namespace muster::cli

@@ -1,0 +1,17 @@
+// What a search will do, worked out before anything trains: how many trials train how far.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/hyperparameter.h"
+#include "trials/searcher_form.h"
+
+namespace muster::cli {
+
+/// Runs the search in virtual time, on trials that differ at random and keep their order, and words
+/// what happened. Determinism: the seed decides.
+std::string preview_text(const SearcherSection& searcher, const HyperSpace& space,
+                         const std::string& method_name, std::uint64_t seed);
+
+}  // namespace muster::cli

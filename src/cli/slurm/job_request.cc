@@ -1,0 +1,642 @@
+#include "cli/slurm/job_request.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "cli/lib/program_folder.h"
+#include "cli/lib/text_file.h"
+#include "cli/slurm/submit_refusal.h"
+#include "env/posix/process_runner.h"
+#include "slurm/gres_options.h"
+#include "slurm/gres_text.h"
+#include "slurm/hostlist.h"
+#include "slurm/rank_layout.h"
+#include "text/launch_size.h"
+#include "text/words.h"
+
+namespace muster::cli {
+namespace {
+
+bool is_given(const SubmitOptions& options, std::uint32_t bit) {
+  return (options.job.given & bit) != 0;
+}
+
+bool has_gpu(const std::vector<GresAmount>& amounts) {
+  return std::ranges::any_of(amounts,
+                             [](const GresAmount& amount) { return amount.name == "gpu"; });
+}
+
+std::uint32_t count_of(const std::vector<GresAmount>& amounts) {
+  std::uint32_t total = 0;
+  for (const GresAmount& amount : amounts) total += amount.count;
+  return total;
+}
+
+std::uint32_t gpu_count(const std::vector<GresAmount>& amounts) {
+  std::uint32_t total = 0;
+  for (const GresAmount& amount : amounts) total += amount.name == "gpu" ? amount.count : 0;
+  return total;
+}
+
+bool is_written(const SubmitOptions& options, std::string_view name) {
+  return std::ranges::find(options.written, name) != options.written.end();
+}
+
+/// The option was given without a value, and no other said it.
+bool is_left_empty(const SubmitOptions& options, const char* name, JobText text) {
+  return options.defined.contains(name) && options.job.get(text).empty();
+}
+
+/// The first node that is wanted and to be stayed away from; empty: none.
+Result<std::string> wanted_and_excluded(const SubmitOptions& options) {
+  const std::string_view wanted = options.job.get(JobText::kNodeList);
+  const std::string_view excluded = options.job.get(JobText::kExcludeList);
+  if (wanted.empty() || excluded.empty()) return std::string();
+  const auto names = TRY(expand_hostlist(wanted));
+  const auto away = TRY(expand_hostlist(excluded));
+  const auto found = std::ranges::find_if(
+      names, [&](const std::string& name) { return std::ranges::find(away, name) != away.end(); });
+  return found == names.end() ? std::string() : *found;
+}
+
+tl::unexpected<Error> contradiction(std::string what) {
+  return fail(ErrorCode::kInvalidArgument, std::move(what));
+}
+
+/// Options that say two things about one. What stands in a job's environment gives way to what is
+/// written for a step of it.
+Status check_contradictions(SubmitOptions& options) {
+  JobSpec& job = options.job;
+  const bool is_step = options.inside.has_value();
+  if (!is_step && is_written(options, "relative"))
+    return contradiction("--relative option invalid for job allocation request");
+  if (job.tasks_per_gpu != 0 && !options.gpus_per_task.empty()) {
+    if (is_step && is_written(options, "gpus-per-task") != is_written(options, "ntasks-per-gpu")) {
+      is_written(options, "gpus-per-task") ? void(job.tasks_per_gpu = 0)
+                                           : options.gpus_per_task.clear();
+    } else {
+      return contradiction(
+          "--gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
+    }
+  }
+  if (!is_step && job.tasks_per_gpu != 0 && job.tasks_per_node != 0) {
+    return contradiction(
+        "--ntasks-per-node is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
+  }
+  if (is_written(options, "hint")) {
+    for (const char* other :
+         {"ntasks-per-core", "threads-per-core", "extra-node-info", "cpu-bind"}) {
+      if (is_written(options, other))
+        return contradiction(fmt::format("--hint and --{} are mutually exclusive.", other));
+    }
+  }
+  if (is_written(options, "prefer") && is_written(options, "constraint"))
+    return fail(refused_option("--prefer together with --constraint"));
+  if (!is_step && is_given(options, given_option::kNodes) && !options.gpus.empty() &&
+      count_of(options.gpus) < job.min_nodes) {
+    return contradiction(
+        fmt::format("Invalid generic resource (gres) specification: --gpus={} is less than the {} "
+                    "nodes of --nodes",
+                    count_of(options.gpus), job.min_nodes));
+  }
+  return {};
+}
+
+/// What needs more of a node's topology than is known is refused by name; what holds on any node
+/// passes.
+Status settle_topology(SubmitOptions& options) {
+  JobSpec& job = options.job;
+  const auto refuse = [](std::string what) { return fail(refused_option(what)); };
+  if (options.inside) return {};
+  if (job.tasks_per_core == 1) {
+    if (job.cpus_per_task == 1) job.threads_per_core = 1;
+    if (job.cpus_per_task % 2 == 1 && job.cpus_per_task > 1)
+      return refuse("--ntasks-per-core=1 with an odd number of CPUs for each task");
+  }
+  const std::uint32_t per_socket = job.tasks_per_socket;
+  if (per_socket != 0 && job.tasks_per_node > per_socket)
+    return refuse("--ntasks-per-socket below --ntasks-per-node");
+  if (per_socket != 0 && job.tasks_per_node == 0 && job.task_count > per_socket) {
+    const bool is_enough =
+        std::uint64_t{per_socket} * std::max(job.min_nodes, job.max_nodes) >= job.task_count;
+    if (!is_enough)
+      return refuse("--ntasks-per-socket for more tasks than one socket of each node holds");
+    job.tasks_per_node = per_socket;
+  }
+  if (!job.is_kill_on_node_fail && (job.min_nodes > 1 || job.max_nodes > 1))
+    return refuse("--no-kill for a job of several nodes");
+  return {};
+}
+
+/// --spread-job: any number of nodes up to one for each task, and the planner takes the most there
+/// are.
+void settle_spread(JobSpec& job) {
+  const bool is_open = (job.given & given_option::kNodes) == 0;
+  if (job.is_spread && is_open && job.task_count > 1)
+    job.max_nodes = std::max(job.max_nodes, job.task_count);
+}
+
+Status settle_gres(SubmitOptions& options) {
+  if (!options.gpus_per_node.empty() && has_gpu(options.gres)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--gpus-per-node and --gres=gpu are mutually exclusive.");
+  }
+  std::vector<GresAmount> per_node = options.gres;
+  per_node.insert(per_node.end(), options.gpus_per_node.begin(), options.gpus_per_node.end());
+  std::ranges::sort(per_node);
+  if (const auto nodes = implied_node_count(options.gpus, per_node);
+      nodes && !is_given(options, given_option::kNodes)) {
+    options.job.min_nodes = options.job.max_nodes = *nodes;
+  }
+  options.job.text.set(JobText::kGresPerNode, gres_text(per_node));
+  options.job.text.set(JobText::kGresPerJob, gres_text(options.gpus));
+  options.job.text.set(JobText::kGresPerTask, gres_text(options.gpus_per_task));
+  return {};
+}
+
+/// The threads that -B names on each node, one task each. Source: sbatch(1),
+/// --extra-node-info; 22.05.8.
+std::uint32_t places_per_node(const JobSpec& job) {
+  return std::max(1U, job.sockets_per_node) * std::max(1U, job.cores_per_socket) *
+         std::max(1U, job.threads_per_core);
+}
+
+/// The task count that the other options mean when -n was not given; 0: they say nothing.
+std::uint32_t implied_tasks(const SubmitOptions& options) {
+  const JobSpec& job = options.job;
+  const std::uint32_t nodes = std::max(1U, job.min_nodes);
+  if (!options.gpus.empty() && !options.gpus_per_task.empty()) {
+    return count_of(options.gpus) / std::max(1U, count_of(options.gpus_per_task));
+  }
+  if (job.tasks_per_node != 0) return nodes * job.tasks_per_node;
+  if (is_written(options, "extra-node-info")) return nodes * places_per_node(job);
+  if (job.tasks_per_gpu != 0 && !options.gpus.empty())
+    return count_of(options.gpus) * job.tasks_per_gpu;
+  if (job.tasks_per_gpu != 0 && has_gpu(options.gpus_per_node))
+    return nodes * count_of(options.gpus_per_node) * job.tasks_per_gpu;
+  if (job.tasks_per_gpu != 0 && has_gpu(options.gres))
+    return nodes * gpu_count(options.gres) * job.tasks_per_gpu;
+  return 0;
+}
+
+/// srun inherits numbers of nodes and tasks from its job: more tasks than --ntasks-per-node allows
+/// count for more.
+void settle_tasks_per_node(SubmitOptions& options, Words& warnings) {
+  JobSpec& job = options.job;
+  const bool is_bound = options.by == Submitter::kRun && job.tasks_per_node != 0 &&
+                        is_given(options, given_option::kNodes) && job.max_nodes == job.min_nodes;
+  if (!is_bound || job.task_count <= std::uint64_t{job.tasks_per_node} * job.min_nodes) return;
+  warnings.push_back(
+      fmt::format("can't honor --ntasks-per-node set to {} which doesn't match the requested tasks "
+                  "{} with the number of "
+                  "requested nodes {}. Ignoring --ntasks-per-node.",
+                  job.tasks_per_node, job.task_count, job.min_nodes));
+  job.tasks_per_node = 0;
+}
+
+void settle_tasks(SubmitOptions& options, Words& warnings) {
+  JobSpec& job = options.job;
+  if (is_given(options, given_option::kTaskCount)) {
+    settle_tasks_per_node(options, warnings);
+    if (job.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
+      job.min_nodes =
+          std::max(job.min_nodes, (job.task_count + job.tasks_per_node - 1) / job.tasks_per_node);
+    }
+    if (job.task_count < job.min_nodes) {
+      if (options.is_nodes_written) {
+        warnings.push_back(fmt::format("can't run {} processes on {} nodes, setting nnodes to {}",
+                                       job.task_count, job.min_nodes, job.task_count));
+      }
+      job.min_nodes = job.task_count;
+      if (job.max_nodes != 0) job.max_nodes = job.task_count;
+    }
+    return;
+  }
+  const std::uint32_t implied = implied_tasks(options);
+  job.task_count = implied != 0 ? implied : std::max(1U, job.min_nodes);
+  if (implied != 0 && !follows_nodes(job)) job.given |= given_option::kTaskCount;
+  if (job.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
+    job.min_nodes =
+        std::max(job.min_nodes, (job.task_count + job.tasks_per_node - 1) / job.tasks_per_node);
+  }
+}
+
+/// A list of more nodes than there are tasks is cut down to its first ones. Source: sbatch(1),
+/// --nodelist; 22.05.8.
+Status settle_nodes(SubmitOptions& options, Words& warnings) {
+  JobSpec& job = options.job;
+  const std::string_view wanted = job.get(JobText::kNodeList);
+  if (wanted.empty()) return {};
+  std::vector<std::string> names = sorted_hosts(TRY(expand_hostlist(wanted)));
+  const auto listed = static_cast<std::uint32_t>(names.size());
+  if (is_given(options, given_option::kNodes) && job.max_nodes < listed) {
+    return fail(ErrorCode::kInvalidArgument,
+                "Required nodelist includes more nodes than permitted by max-node count",
+                fmt::format("({} > {})", listed, job.max_nodes));
+  }
+  const std::uint32_t count =
+      is_given(options, given_option::kTaskCount) ? std::min(listed, job.task_count) : listed;
+  if (count < listed) {
+    const bool is_told =
+        options.is_nodes_written && job.task_count < job.min_nodes;  // settle_tasks does
+    if (!is_told) {
+      warnings.push_back(fmt::format("can't run {} processes on {} nodes, setting nnodes to {}",
+                                     count, listed, count));
+    }
+    names.resize(count);
+    job.text.set(JobText::kNodeList, compress_hostlist(names));
+  }
+  job.min_nodes = is_given(options, given_option::kNodes) ? std::max(job.min_nodes, count) : count;
+  return {};
+}
+
+/// With the folder of Muster's programs where a login shell would not find them: a script's srun is
+/// the one of its sbatch.
+std::string login_path() {
+  constexpr std::string_view kStandard = "/usr/local/bin:/usr/bin:/bin";
+  const std::string own = program_folder();
+  const std::vector<std::string_view> known = split(kStandard, ':');
+  if (own.empty() || std::ranges::find(known, own) != known.end()) return std::string(kStandard);
+  return fmt::format("{}:{}", own, kStandard);
+}
+
+/// The variables that a login gives, for --export without ALL.
+void add_login_variables(Environment& variables) {
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (!get_variable(variables, name)) set_variable(variables, name, value);
+  };
+  if (const passwd* user = ::getpwuid(::getuid())) {
+    add("HOME", user->pw_dir);
+    add("USER", user->pw_name);
+    add("LOGNAME", user->pw_name);
+    add("SHELL", user->pw_shell);
+  }
+  add("PATH", login_path());
+}
+
+/// What a login shell of the user's has; what is there already stays. Source: sbatch(1),
+/// --get-user-env.
+Status add_user_environment(Environment& variables) {
+  const passwd* user = ::getpwuid(::getuid());
+  if (user == nullptr)
+    return fail(ErrorCode::kNotFound,
+                fmt::format("--get-user-env: there is no user {}", ::getuid()));
+  const std::string_view shell = *user->pw_shell == '\0' ? "/bin/sh" : user->pw_shell;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return fail(ErrorCode::kUnavailable, "pipe", std::strerror(errno));
+  ProcessSpec process;
+  process.arguments = {"timeout", "10", std::string(shell), "-l", "-c", "env -0"};
+  process.environment = {fmt::format("HOME={}", user->pw_dir),
+                         fmt::format("USER={}", user->pw_name),
+                         fmt::format("LOGNAME={}", user->pw_name), fmt::format("SHELL={}", shell),
+                         "PATH=" + login_path()};
+  process.work_dir = "/";
+  process.standard_out = ends[1];
+  process.user = ProcessUser{::getuid(), ::getgid(), user->pw_name};
+  const auto pid = start_process(process);
+  ::close(ends[1]);
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (ssize_t size = 0;
+       pid.has_value() && (size = ::read(ends[0], buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  if (!pid.has_value() || ::waitpid(*pid, &status, 0) != *pid || status != 0) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("--get-user-env: the login shell {} gave no environment", shell));
+  }
+  for (const std::string& variable : parse_environment(text)) {
+    const std::size_t equals = variable.find('=');
+    const std::string name = variable.substr(0, equals);
+    const bool is_of_the_shell =
+        name == "PWD" || name == "OLDPWD" || name == "SHLVL" || name == "_";
+    if (!is_of_the_shell && !get_variable(variables, name))
+      set_variable(variables, name, variable.substr(equals + 1));
+  }
+  return {};
+}
+
+std::string limits_kept(std::string_view all, std::string_view propagate) {
+  if (equal_ignoring_case(propagate, "ALL")) return std::string(all);
+  if (equal_ignoring_case(propagate, "NONE")) return "";
+  std::string kept;
+  const auto wanted = split_words(propagate, ',');
+  for (const std::string_view limit : split_words(all, ',')) {
+    const std::string_view name = limit.substr(0, limit.find('='));
+    if (std::ranges::none_of(wanted,
+                             [&](std::string_view w) { return equal_ignoring_case(w, name); }))
+      continue;
+    kept += (kept.empty() ? "" : ",") + std::string(limit);
+  }
+  return kept;
+}
+
+/// The limits that hold where srun is called go with the step, as SLURM_RLIMIT_NOFILE and its like;
+/// the supervisor takes them out.
+void add_limits(Environment& variables, std::string_view limits) {
+  for (const std::string_view limit : split_words(limits, ',')) {
+    const std::size_t equals = limit.find('=');
+    set_variable(variables, fmt::format("SLURM_RLIMIT_{}", limit.substr(0, equals)),
+                 limit.substr(equals + 1));
+  }
+}
+
+std::string absolute_path(const SubmittingProcess& scene, std::string_view path) {
+  return path.empty() || path.front() == '/' ? std::string(path)
+                                             : scene.work_dir + "/" + std::string(path);
+}
+
+}  // namespace
+
+Status settle(SubmitOptions& options, Words& warnings) {
+  TRY(check_contradictions(options));
+  TRY(settle_gres(options));
+  TRY(settle_nodes(options, warnings));
+  settle_tasks(options, warnings);
+  TRY(settle_topology(options));
+  settle_spread(options.job);
+  if (options.is_exclusive) options.job.sharing = Sharing::kExclusive;
+  return {};
+}
+
+namespace {
+
+/// What is said for each GPU needs some, and GPUs for each task need a number of tasks.
+/// Source: 22.05.8.
+Status check_gpu_options(const SubmitOptions& options) {
+  if (options.inside) return {};
+  const JobSpec& job = options.job;
+  const auto refuse = [](std::string_view why) {
+    return contradiction(fmt::format("{}\nInvalid generic resource (gres) specification", why));
+  };
+  const bool has_task_count = is_given(options, given_option::kTaskCount);
+  const bool has_gpus = gpu_count(options.gpus) + gpu_count(options.gpus_per_node) +
+                            gpu_count(options.gpus_per_task) + gpu_count(options.gres) >
+                        0;
+  const bool is_node_or_task_said =
+      has_task_count || is_given(options, given_option::kNodes) || job.tasks_per_node != 0;
+  if (job.tasks_per_gpu != 0 && !has_gpus && !is_node_or_task_said) {
+    return refuse(
+        "--ntasks-per-gpu needs either a GRES GPU specification or a node/ntask specification");
+  }
+  if (job.memory_scope == MemoryScope::kPerGpu && !has_gpus && job.tasks_per_gpu == 0) {
+    return refuse(fmt::format("Requested mem_per_tres=gres:gpu:{} but did not request any GPU.",
+                              job.memory_mib));
+  }
+  if (options.defined.contains("gpus-per-task") && gpu_count(options.gpus) == 0 &&
+      !is_node_or_task_said) {
+    return refuse(
+        "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is "
+        "not allowed.");
+  }
+  if (options.by == Submitter::kRun && job.cpus_per_gpu != 0 && !has_gpus &&
+      job.tasks_per_gpu == 0) {
+    return refuse("--cpus-per-gpu without a GPU: ask for some by --gpus or --gres=gpu");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_together(const SubmitOptions& options) {
+  const bool is_run = options.by == Submitter::kRun;
+  if (is_run && (options.step.is_exact || options.is_exclusive) && options.is_whole)
+    return contradiction("--exact and --whole are mutually exclusive.");
+  if (is_run && is_written(options, "overlap") && is_written(options, "exclusive")) {
+    return contradiction("--exclusive and --overlap are mutually exclusive");
+  }
+  const bool is_both =
+      options.inside ? is_written(options, "cpus-per-task") && is_written(options, "cpus-per-gpu")
+                     : is_given(options, given_option::kCpusPerTask) &&
+                           is_given(options, given_option::kCpusPerGpu);
+  if (is_both)
+    return contradiction(
+        "--cpus-per-gpu is mutually exclusive with --cpus-per-task\nInvalid generic resource "
+        "(gres) specification");
+  if (!options.inside) return {};
+  if (is_left_empty(options, "nodelist", JobText::kNodeList))
+    return contradiction("Hostlist is empty!  Can not run job.");
+  const std::string both = TRY(wanted_and_excluded(options));
+  if (!both.empty())
+    return contradiction(
+        fmt::format("Requested node {} is also in the excluded list.\nJob not submitted.", both));
+  return {};
+}
+
+Status check_acceptable(const SubmitOptions& options) {
+  if (options.inside) return {};
+  const auto refuse = [](const char* message, std::string detail) {
+    return fail(ErrorCode::kInvalidArgument, message, std::move(detail));
+  };
+  if (is_left_empty(options, "partition", JobText::kPartition)) {
+    return refuse("Invalid partition name specified", "invalid partition specified: (null)");
+  }
+  // With a number of nodes it asks for nothing more. Source: Slurm 22.05.8.
+  if (is_left_empty(options, "nodelist", JobText::kNodeList) &&
+      !is_given(options, given_option::kNodes)) {
+    return refuse("Node count specification invalid",
+                  "--nodelist names no node: name some, or leave it out");
+  }
+  const std::string both = TRY(wanted_and_excluded(options));
+  if (!both.empty()) {
+    return refuse(
+        "Invalid node name specified",
+        fmt::format("node {} stands in --nodelist and in --exclude: take it out of one", both));
+  }
+  if (!options.reservation.empty()) {
+    return refuse(
+        "Requested reservation is invalid",
+        fmt::format(
+            "there is no reservation '{}': Muster has no reservations yet; leave --reservation out",
+            options.reservation));
+  }
+  if (!options.licenses.empty()) {
+    return refuse(
+        "Invalid license specification",
+        fmt::format("there is no license '{}': Muster counts no licenses yet; leave --licenses out",
+                    options.licenses));
+  }
+  return {};
+}
+
+std::optional<int> settle_and_tell(const Console& console, SubmitOptions& options) {
+  if (options.verbosity > 0) {
+    const std::string rule = fmt::format("{0} {0}", std::string(20, '-'));
+    console.say("defined options");
+    console.say(rule);
+    for (const auto& [name, value] : options.defined)
+      console.say(fmt::format("{:<20}: {}", name, value));
+    console.say(rule);
+    console.say("end of defined options");
+  }
+  if (const Status sound = check_together(options); !sound.has_value())
+    return console.fail(sound.error());
+  if (const Status acceptable = check_acceptable(options); !acceptable.has_value())
+    return refuse_job(console, options.by, acceptable.error());
+  // Looked at as it was written, and said after what excludes each other, as Slurm does.
+  const Status of_gpus = check_gpu_options(options);
+  Words warnings;
+  if (const Status settled = settle(options, warnings); !settled.has_value()) {
+    console.fatal(settled.error().text());
+    return 1;
+  }
+  if (!of_gpus.has_value()) return console.fail(of_gpus.error());
+  for (const std::string& warning : warnings) console.warn(warning);
+  return std::nullopt;
+}
+
+JobSpec job_of(const SubmitOptions& options, const SubmittingProcess& scene) {
+  JobSpec job = options.job;
+  job.umask = options.umask.value_or(scene.umask);
+  job.submit_session = scene.session;
+  job.text.set(JobText::kWorkDir, job.get(JobText::kWorkDir).empty()
+                                      ? scene.work_dir
+                                      : absolute_path(scene, job.get(JobText::kWorkDir)));
+  if (job.get(JobText::kWorkDir) != scene.work_dir)
+    job.text.set(JobText::kSubmitDir, scene.work_dir);
+  job.text.set(JobText::kSubmitLine, fmt::format("{}", fmt::join(scene.command_line, " ")));
+  job.text.set(JobText::kSubmitHost, scene.host);
+  job.text.set(JobText::kRlimits, limits_kept(scene.limits, options.propagate));
+  if (options.immediate_seconds) job.is_immediate = true;
+  return job;
+}
+
+namespace {
+
+void copy_texts(StepSpec& step, const JobSpec& job) {
+  step.text.set(StepText::kNodeList, job.get(JobText::kNodeList));
+  step.text.set(StepText::kExcludeList, job.get(JobText::kExcludeList));
+  step.text.set(StepText::kGresPerNode, job.get(JobText::kGresPerNode));
+  step.text.set(StepText::kGresPerTask, job.get(JobText::kGresPerTask));
+  step.text.set(StepText::kGresPerStep, job.get(JobText::kGresPerJob));
+  step.text.set(StepText::kDistribution, job.get(JobText::kDistribution));
+  step.text.set(StepText::kComment, job.get(JobText::kComment));
+}
+
+/// Where a standard stream goes: "" and "all" to srun, "none" to /dev/null, a task's number is that
+/// task's stream alone. Anything else is a file, a number that no task has too.
+void set_stream(StepSpec& step, std::string_view text, StepText path, StepText only_task) {
+  if (const auto task = parse_whole32(text); task && *task < step.task_count) {
+    step.text.set(only_task, fmt::format("{}", *task));
+  } else {
+    step.text.set(path, text == "all"    ? std::string_view()
+                        : text == "none" ? std::string_view("/dev/null")
+                                         : text);
+  }
+}
+
+void set_streams(StepSpec& step, const JobSpec& job) {
+  set_stream(step, job.get(JobText::kStdOut), StepText::kStdOut, StepText::kOutputTask);
+  set_stream(step, job.get(JobText::kStdErr), StepText::kStdErr, StepText::kErrorTask);
+  set_stream(step, job.get(JobText::kStdIn), StepText::kStdIn, StepText::kInputTask);
+  if (job.get(JobText::kStdErr) == "all") step.text.set(StepText::kErrorTask, "all");
+}
+
+/// Devices that were asked for and are none ("--gres=none", "--gpus=0") differ from nothing said,
+/// which gives a step all.
+void set_no_devices(StepSpec& step, const JobSpec& job) {
+  constexpr std::uint32_t kDevices = given_option::kGpus | given_option::kGpusPerNode |
+                                     given_option::kGpusPerTask | given_option::kGres;
+  const bool has_some = !job.get(JobText::kGresPerJob).empty() ||
+                        !job.get(JobText::kGresPerNode).empty() ||
+                        !job.get(JobText::kGresPerTask).empty();
+  if ((job.given & kDevices) != 0 && !has_some) step.text.set(StepText::kGresPerStep, "none");
+}
+
+/// --ntasks-per-gpu says how tasks share GPUs, unless a binding does.
+void set_gpu_bind(StepSpec& step, const JobSpec& job) {
+  if (!step.get(StepText::kGpuBind).empty() || (job.given & given_option::kTasksPerGpu) == 0)
+    return;
+  step.text.set(StepText::kGpuBind, fmt::format("single:{}", job.tasks_per_gpu));
+}
+
+std::string base_name(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+}  // namespace
+
+StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
+                 const Words& command) {
+  const JobSpec& job = options.job;
+  StepSpec step = options.step;
+  step.task_count = job.task_count;
+  copy_texts(step, job);
+  set_streams(step, job);
+  set_no_devices(step, job);
+  set_gpu_bind(step, job);
+  const std::string_view name = job.get(JobText::kName);
+  step.text.set(StepText::kName, name.empty() ? base_name(command.front()) : std::string(name));
+  step.text.set(StepText::kCommand, joined_by_nul(command));
+  step.text.set(StepText::kWorkDir, step.get(StepText::kWorkDir).empty()
+                                        ? scene.work_dir
+                                        : absolute_path(scene, step.get(StepText::kWorkDir)));
+  step.text.set(StepText::kSubmitHost,
+                scene.address);  // tasks are told of an address, never of a name
+  step.text.set(StepText::kSubmitLine, fmt::format("{}", fmt::join(scene.command_line, " ")));
+  step.min_nodes = is_given(options, given_option::kNodes) || !job.get(JobText::kNodeList).empty()
+                       ? job.min_nodes
+                       : 0;
+  step.max_nodes = is_given(options, given_option::kNodes) ? job.max_nodes : 0;
+  step.tasks_per_node = job.tasks_per_node;
+  step.is_task_count_given = is_given(options, given_option::kTaskCount);
+  step.is_cpus_per_task_given = is_given(options, given_option::kCpusPerTask);
+  step.cpus_per_task = step.is_cpus_per_task_given ? job.cpus_per_task : 0;
+  step.is_gpus_given = !job.get(JobText::kGresPerJob).empty() ||
+                       !job.get(JobText::kGresPerTask).empty() ||
+                       !job.get(JobText::kGresPerNode).empty();
+  step.memory_scope = job.memory_scope;
+  step.memory_mib = job.memory_mib;
+  step.is_overcommit = job.is_overcommit;
+  step.is_exact =
+      !options.is_whole && (step.is_exact || options.is_exclusive || step.is_cpus_per_task_given);
+  step.umask = options.umask.value_or(scene.umask);
+  return step;
+}
+
+Result<Environment> exported_environment(const SubmitOptions& options,
+                                         const SubmittingProcess& scene) {
+  if (!options.export_file.empty()) {
+    return parse_environment(
+        TRY(read_file(options.export_file, kEnvironmentBytesMax, "the export file ")));
+  }
+  const bool is_nested = options.by != Submitter::kRun && scene.is_inside_job();
+  const Environment base = is_nested ? without_job_variables(scene.environment) : scene.environment;
+  ExportedEnvironment exported = TRY(apply_export(options.job.get(JobText::kExport), base));
+  if (exported.wants_login_environment) add_login_variables(exported.variables);
+  if (options.by == Submitter::kRun) {
+    unset_variable(exported.variables, "SLURM_EXPORT_ENV");
+    add_limits(exported.variables, limits_kept(scene.limits, options.propagate));
+  } else if (options.is_export_given) {
+    set_variable(exported.variables, "SLURM_EXPORT_ENV", options.job.get(JobText::kExport));
+  }
+  const std::string_view gpu_bind = options.step.get(StepText::kGpuBind);
+  if (!gpu_bind.empty()) set_variable(exported.variables, "SLURM_GPU_BIND", gpu_bind);
+  if (options.job.is_overcommit) set_variable(exported.variables, "SLURM_OVERCOMMIT", "1");
+  if (!options.hint.empty()) set_variable(exported.variables, "SLURM_HINT", options.hint);
+  set_variable(exported.variables, "SLURM_PRIO_PROCESS", std::to_string(scene.nice));
+  if (options.is_login_environment) TRY(add_user_environment(exported.variables));
+  return exported.variables;
+}
+
+std::string joined_by_nul(const Words& words) {
+  std::string text;
+  for (const std::string& word : words)
+    text += (&word == &words.front() ? "" : std::string(1, '\0')) + word;
+  return text;
+}
+
+}  // namespace muster::cli

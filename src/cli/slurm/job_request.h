@@ -1,0 +1,46 @@
+// From options to what the controller is asked for: a job, a step, their environments.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/lib/submitting_process.h"
+#include "cli/slurm/submit_options.h"
+#include "model/request.h"
+#include "slurm/environment_text.h"
+
+namespace muster::cli {
+
+/// Works out what follows from several options together: node counts from -w, task counts from -N
+/// and GPUs, gres texts. Errors: kInvalidArgument, fatal conflicts, in the words that sbatch(1)
+/// prints. `warnings` are for standard error.
+Status settle(SubmitOptions& options, Words& warnings);
+/// Options that exclude each other and that Slurm calls an error rather than fatal:
+/// SLURM_EXIT_ERROR counts. Errors: kInvalidArgument, a message of one or more lines.
+Status check_together(const SubmitOptions& options);
+/// What no controller would accept, said as it would say it (refuse_job): nodes and partitions that
+/// are named as nothing, nodes both wanted and excluded, reservations and licenses. Errors:
+/// kInvalidArgument.
+Status check_acceptable(const SubmitOptions& options);
+
+/// The same for a command: what was given is said with -v, warnings are said. The exit code after a
+/// conflict.
+std::optional<int> settle_and_tell(const Console& console, SubmitOptions& options);
+
+/// The job of settled options. The command's own texts (name, command, arguments) are the caller's.
+JobSpec job_of(const SubmitOptions& options, const SubmittingProcess& scene);
+/// A step that runs `command` inside a job, or as the only step of a job of its own. Requires:
+/// settled.
+StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
+                 const Words& command);
+
+/// What the job's processes inherit: --export or --export-file applied; inside another job without
+/// that job's variables. Errors: kNotFound for an export file that cannot be read.
+Result<Environment> exported_environment(const SubmitOptions& options,
+                                         const SubmittingProcess& scene);
+/// Text for StepText::kCommand and JobText::kScriptArgs.
+std::string joined_by_nul(const Words& words);
+
+}  // namespace muster::cli

@@ -1,0 +1,128 @@
+#include "cli/slurm/submit_refusal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+namespace muster::cli {
+namespace {
+
+constexpr std::string_view kBadGres = "Invalid generic resource (gres) specification";
+
+std::string_view failure_of(Submitter by) {
+  switch (by) {
+    case Submitter::kBatch: return "Batch job submission failed";
+    case Submitter::kAllocate: return "Job submit/allocate failed";
+    case Submitter::kRun: return "Unable to allocate resources";
+  }
+  return "";
+}
+
+/// Slurm leaves these values to its controller: their refusal reads as the controller's, with its
+/// exit code.
+struct ControllersOption {
+  std::string_view name;
+  std::string_view message;
+};
+constexpr ControllersOption kControllers[] = {
+    {"array", "Invalid job array specification"},
+    {"constraint", "Invalid feature specification"},
+    {"dependency", "Job dependency problem"},
+    {"prefer", "Invalid preferred feature specification"},
+};
+constexpr std::string_view kGresOptions[] = {"gres", "gpus", "gpus-per-node", "gpus-per-task"};
+
+std::string reason_of(const Error& error) {
+  return error.detail.empty() ? error.message : error.detail;
+}
+
+std::string joined(std::string_view first, std::string_view second) {
+  return fmt::format("{}{}{}", first, first.empty() || second.empty() ? "" : ", ", second);
+}
+
+bool is_of_partition(const Error& error) {
+  return error.detail.starts_with("invalid partition specified");
+}
+
+/// What Slurm says before the refusal itself.
+void tell_prelude(const Console& console, const Error& error) {
+  if (is_of_partition(error)) console.error(error.detail);
+  if (error.detail.starts_with("memory (MiB)"))
+    console.error("Memory specification can not be satisfied");
+}
+
+void tell_cause(const Console& console, const Error& error) {
+  console.error(is_of_partition(error) ? "sinfo shows the partitions that there are"
+                                       : error.detail);
+}
+
+/// Whether Slurm's line stands for itself.
+bool is_whole_message(const Error& error) {
+  return error.message.find("is not a valid node count") != std::string::npos ||
+         error.message.starts_with("Maximum node count");
+}
+
+}  // namespace
+
+int refuse_job(const Console& console, Submitter by, const Error& error) {
+  tell_prelude(console, error);
+  console.error(fmt::format("{}: {}", failure_of(by), error.message));
+  tell_cause(console, error);
+  return console.exit_error();
+}
+
+int refuse_test(const Console& console, const Error& error) {
+  tell_prelude(console, error);
+  const std::string line = fmt::format("allocation failure: {}\n", error.message);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  tell_cause(console, error);
+  return 1;
+}
+
+int refuse_value(const Console& console, Submitter by, const OptionValue& option,
+                 const Error& error) {
+  const std::string reason = joined(reason_of(error), option.origin);
+  const std::string given = fmt::format("--{}={}: {}", option.name, option.value, reason);
+  if (error.code == ErrorCode::kUnimplemented) {
+    return console.fail(Error{error.code, error.message, joined(error.detail, option.origin)});
+  }
+  if (error.code == ErrorCode::kFailedPrecondition)
+    return refuse_job(console, by, Error{error.code, error.message, given});
+  if (error.message.ends_with("are mutually exclusive.")) {
+    console.fatal(error.message);
+    return 1;
+  }
+  if (error.message.starts_with("Invalid numeric value")) {
+    console.error(fmt::format("{} for --{}.", error.message, option.name));
+    console.error(option.origin);
+    return 1;
+  }
+  if (is_whole_message(error)) {
+    console.error(error.message);
+    console.error(joined(fmt::format("--{}={}", option.name, option.value), option.origin));
+    return kExitBadOption;
+  }
+  const bool is_said_as_it_is = option.name == "hint" || option.name == "clusters" ||
+                                option.name == "cluster" || option.name == "propagate";
+  if (is_said_as_it_is) {
+    console.error(error.message);
+    if (option.name == "propagate")
+      console.error(fmt::format("--propagate={} is not valid.", option.value));
+    console.error(joined(error.detail, option.origin));
+    return console.exit_error();
+  }
+  if (std::ranges::find(kGresOptions, option.name) != std::end(kGresOptions)) {
+    console.error(kBadGres);
+    console.error(given);
+    return console.exit_error();
+  }
+  const auto controllers = std::ranges::find(kControllers, option.name, &ControllersOption::name);
+  if (controllers != std::end(kControllers))
+    return refuse_job(console, by, Error{error.code, std::string(controllers->message), given});
+  console.error(Error{error.code, fmt::format("Invalid --{} specification", option.name), reason});
+  return kExitBadOption;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,121 @@
+// What a planning pass decides: starts, reserved windows, and for every shape that waits what
+// stands in its way.
+//
+//   ClusterSnapshot ──Planner::plan──▶ Plan ──┬─ starts      to be committed in this order
+//                                             ├─ windows     future room that nobody may take away
+//                                             ├─ successors  whose turn it is when room appears
+//                                             (fast_path.h) └─ outcomes    explained by reasons.h
+// Policy: EASY backfilling (Lifka, JSSPP 1995; Mu'alem & Feitelson, IEEE TPDS 12(6), 2001),
+// generalised from a count of processors to amounts per node: a job behind a blocked one starts if,
+// on every node it takes, the reserved amounts are still there when they are due. A blocked job is
+// given a window while some node it could use is claimed by fewer than `reservation_depth` blocked
+// jobs before it, so that jobs without common nodes never hold each other back. An unlimited depth
+// is conservative backfilling.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+#include "model/ids.h"
+#include "model/reason.h"
+#include "sched/placement/amounts.h"
+#include "sched/priority/rank.h"
+#include "sched/snapshot/snapshot.h"
+
+namespace muster::sched {
+
+/// In which order jobs behind the first blocked one are tried.
+enum class TailOrder : std::uint8_t {
+  kRank = 0,       ///< as the queue stands
+  kTimeLimit = 1,  ///< shortest time limit first (SJBF), then as the queue stands
+};
+
+struct PlanOptions {
+  std::uint32_t reservation_depth = 1;   ///< windows per set of conflicting jobs
+  std::uint32_t reservation_max = 1000;  ///< windows in all; a bound on the work of one pass
+  bool is_backfill = true;  ///< false: nothing passes a blocked job on nodes that it could use
+  TailOrder tail_order = TailOrder::kRank;
+  /// A running job that is past its expected end is expected to end this much after now ...
+  Duration overdue_grace = Duration::seconds(1);
+  /// ... or, as simulators of the literature do, counts as gone. The caller must end it before it
+  /// commits starts.
+  bool is_overdue_free = false;
+  /// Where to leave which job is being placed, for whoever asks what a plan died of; null: nobody
+  /// does.
+  JobId* placing = nullptr;
+
+  static PlanOptions conservative() {
+    PlanOptions options;
+    options.reservation_depth = UINT32_MAX;
+    return options;
+  }
+  friend bool operator==(const PlanOptions&, const PlanOptions&) = default;
+};
+
+/// A job (or one element of the array record `job`) to be started now.
+struct Start {
+  JobId job;
+  PartitionIndex partition;
+  TimePoint end;                  ///< expected: now + time limit
+  std::vector<NodeAmount> nodes;  ///< rising by node
+  friend bool operator==(const Start&, const Start&) = default;
+};
+
+/// Room kept for a blocked job: from `start` on these amounts are its own.
+struct Window {
+  JobId job;
+  QueueRank rank;
+  PartitionIndex partition;
+  TimePoint start;
+  TimePoint end;
+  std::vector<NodeAmount> nodes;
+  friend bool operator==(const Window&, const Window&) = default;
+};
+
+/// A shape that still has jobs waiting, with the rank of the best of them.
+struct Successor {
+  QueueRank rank;
+  ShapeIndex shape;
+  std::uint64_t serial = 0;
+  friend bool operator==(const Successor&, const Successor&) = default;
+};
+
+/// How a shape fares in one of its partitions. `refusal` is kNone while only room is missing.
+struct ShapeOutcome {
+  ShapeIndex shape;
+  std::uint64_t serial = 0;
+  PartitionIndex partition;
+  PendingReason refusal = PendingReason::kNone;
+  friend bool operator==(const ShapeOutcome&, const ShapeOutcome&) = default;
+};
+
+/// A value: made from the snapshot at `revision`, valid for as long as nobody looks.
+struct Plan {
+  std::uint64_t revision = 0;
+  TimePoint now;
+  PlanOptions options;
+  std::vector<Start> starts;          ///< in the order of decision
+  std::vector<Window> windows;        ///< in the order of rank
+  std::vector<Successor> successors;  ///< best first
+  std::vector<ShapeOutcome>
+      outcomes;              ///< rising by (shape, place of the partition in the shape's list)
+  std::uint64_t effort = 0;  ///< what placing tasks and devices at once has cost (Seeking::cost):
+                             ///< no part of what was decided
+  friend bool operator==(const Plan& a, const Plan& b) {
+    return a.revision == b.revision && a.now == b.now && a.options == b.options &&
+           a.starts == b.starts && a.windows == b.windows && a.successors == b.successors &&
+           a.outcomes == b.outcomes;
+  }
+
+  /// The job's window, or null; of several, in tiers of their own, the one that begins first.
+  const Window* window_of(JobId job) const {
+    const Window* first = nullptr;
+    for (const Window& window : windows) {
+      if (window.job == job && (first == nullptr || window.start < first->start)) first = &window;
+    }
+    return first;
+  }
+};
+
+}  // namespace muster::sched

@@ -1,0 +1,102 @@
+#include "sched/snapshot/partition_fit.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace muster::sched {
+namespace {
+
+std::uint64_t not_negative(std::int64_t value) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0));
+}
+
+}  // namespace
+
+LimitsAnswer node_limits(const ResourceRequest& request, const PartitionConfig& partition) {
+  constexpr std::uint32_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
+  const std::uint32_t request_max = request.max_nodes == 0 ? kNoLimit : request.max_nodes;
+  const std::uint32_t partition_max = partition.max_nodes == 0 ? kNoLimit : partition.max_nodes;
+  NodeLimits limits;
+  limits.min = std::max({request.min_nodes, partition.min_nodes, 1U});
+  limits.max = std::min(request_max, partition_max);
+  if (limits.max < limits.min) return {PendingReason::kPartitionNodeLimit, {}};
+  return {PendingReason::kNone, limits};
+}
+
+PendingReason partition_refusal(const ClusterSnapshot& snapshot, const ResourceRequest& request,
+                                Duration time_limit, PartitionIndex index) {
+  if (index.value() >= snapshot.config().partitions.size()) return PendingReason::kPartitionConfig;
+  const PartitionConfig& partition = snapshot.partition(index);
+  if (partition.state == PartitionState::kInactive) return PendingReason::kPartitionInactive;
+  if (partition.state == PartitionState::kDown) return PendingReason::kPartitionDown;
+  if (time_limit > partition.max_time) return PendingReason::kPartitionTimeLimit;
+  return node_limits(request, partition).refusal;
+}
+
+NodeRule node_rule(const ClusterFacts& facts, const ResourceRequest& request,
+                   PartitionIndex partition) {
+  const bool is_exclusive =
+      request.is_exclusive || facts.config.partitions[partition.value()].is_exclusive;
+  return {is_exclusive, facts.cpu_quota(partition)};
+}
+
+BestFitOrder::BestFitOrder(const ClusterFacts& facts, const FreeTable& free)
+    : gpu_kinds_(facts.matching_kinds("gpu", "")) {
+  keys_.reserve(facts.node_count());
+  for (std::uint32_t i = 0; i < facts.node_count(); ++i)
+    keys_.push_back(key_of(facts, free, NodeIndex(i)));
+  std::ranges::sort(keys_);
+  number();
+}
+
+BestFitOrder::Key BestFitOrder::key_of(const ClusterFacts& facts, const FreeTable& free,
+                                       NodeIndex node) const {
+  const NodeFree row = free.at(node);
+  std::int64_t gpu_count = 0;
+  for (const GresKindId kind : gpu_kinds_) gpu_count += row.gres[kind.value()];
+  return {std::uint64_t{facts.nodes[node.value()].weight} << 32U | not_negative(gpu_count),
+          not_negative(row.cpus) << 32U | node.value()};
+}
+
+void BestFitOrder::update(const ClusterFacts& facts, const FreeTable& free,
+                          std::span<const NodeIndex> changed) {
+  if (changed.empty()) return;
+  NodeSet is_changed(facts.node_count());
+  for (const NodeIndex node : changed) is_changed.set(node);
+  std::erase_if(keys_, [&](const Key& key) { return is_changed.test(key.node()); });
+  const auto middle = static_cast<std::ptrdiff_t>(keys_.size());
+  is_changed.for_each([&](NodeIndex node) { keys_.push_back(key_of(facts, free, node)); });
+  std::sort(keys_.begin() + middle, keys_.end());
+  std::inplace_merge(keys_.begin(), keys_.begin() + middle, keys_.end());
+  number();
+}
+
+void BestFitOrder::number() {
+  nodes_.resize(keys_.size());
+  places_.resize(keys_.size());
+  for (std::uint32_t i = 0; i < keys_.size(); ++i) {
+    nodes_[i] = keys_[i].node();
+    places_[nodes_[i].value()] = i;
+  }
+}
+
+std::vector<NodeIndex> BestFitOrder::sorted(const NodeSet& members) const {
+  const std::uint32_t count = members.count();
+  std::vector<NodeIndex> result;
+  result.reserve(count);
+  if (count > nodes_.size() / 16) {
+    for (const NodeIndex node : nodes_) {
+      if (members.test(node)) result.push_back(node);
+    }
+    return result;
+  }
+  members.for_each([&](NodeIndex node) { result.push_back(node); });
+  std::ranges::sort(result, {}, [this](NodeIndex node) { return place_of(node); });
+  return result;
+}
+
+std::vector<NodeIndex> static_order(const ClusterFacts& facts) {
+  return BestFitOrder(facts, facts.total).nodes();
+}
+
+}  // namespace muster::sched

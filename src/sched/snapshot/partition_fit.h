@@ -1,0 +1,69 @@
+// A shape in one of its partitions: the limits that apply, the nodes that count, and whether it can
+// run there at all.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/reason.h"
+#include "sched/placement/fit.h"
+#include "sched/placement/select.h"
+#include "sched/snapshot/snapshot.h"
+
+namespace muster::sched {
+
+/// Node limits of request and partition together, or the reason for which there are none.
+struct LimitsAnswer {
+  PendingReason refusal = PendingReason::kNone;
+  NodeLimits limits;
+};
+LimitsAnswer node_limits(const ResourceRequest& request, const PartitionConfig& partition);
+
+/// Why the partition takes no job of this request and time limit now, whatever is free: its state
+/// or a limit.
+PendingReason partition_refusal(const ClusterSnapshot& snapshot, const ResourceRequest& request,
+                                Duration time_limit, PartitionIndex partition);
+
+NodeRule node_rule(const ClusterFacts& facts, const ResourceRequest& request,
+                   PartitionIndex partition);
+
+/// All nodes in the order in which windows are laid: weight, GPUs, CPUs, index, each rising, by
+/// what nodes have when empty. It must not depend on what is free, else a window would wander off
+/// as jobs are backfilled.
+std::vector<NodeIndex> static_order(const ClusterFacts& facts);
+
+/// All nodes in the order in which jobs are placed now: weight, free GPUs, free CPUs, index, each
+/// rising. Jobs land where they leave the least, and those that need no GPU stay away from free
+/// ones.
+class BestFitOrder {
+ public:
+  BestFitOrder() = default;
+  /// Cost: O(n log n).
+  BestFitOrder(const ClusterFacts& facts, const FreeTable& free);
+  /// Brings the order up to date after `changed` nodes gained or lost room. Cost: O(n + c log c).
+  void update(const ClusterFacts& facts, const FreeTable& free, std::span<const NodeIndex> changed);
+
+  const std::vector<NodeIndex>& nodes() const { return nodes_; }
+  /// The node's place in the order.
+  std::uint32_t place_of(NodeIndex node) const { return places_[node.value()]; }
+  /// `members` in this order. Cost: O(n), or O(c log c) for few.
+  std::vector<NodeIndex> sorted(const NodeSet& members) const;
+
+ private:
+  struct Key {
+    std::uint64_t major = 0;  ///< weight and GPUs
+    std::uint64_t minor = 0;  ///< CPUs and index; the index makes keys unlike
+    friend auto operator<=>(const Key&, const Key&) = default;
+    NodeIndex node() const { return NodeIndex(static_cast<std::uint32_t>(minor)); }
+  };
+  Key key_of(const ClusterFacts& facts, const FreeTable& free, NodeIndex node) const;
+  void number();
+
+  std::vector<GresKindId> gpu_kinds_;
+  std::vector<Key> keys_;  ///< sorted
+  std::vector<NodeIndex> nodes_;
+  std::vector<std::uint32_t> places_;
+};
+
+}  // namespace muster::sched

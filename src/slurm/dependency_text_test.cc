@@ -1,0 +1,59 @@
+#include "slurm/dependency_text.h"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+std::string read_back(std::string_view text) {
+  const auto set = parse_dependency(text);
+  return set.has_value() ? dependency_text(*set) : set.error().text();
+}
+
+TEST(DependencyText, ReadsEveryKind) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"", ""},
+      {"afterok:12", "afterok:12(unfulfilled)"},
+      {"AfterOK:12:13,afterany:14_3",
+       "afterok:12(unfulfilled),afterok:13(unfulfilled),afterany:14_3(unfulfilled)"},
+      {"afternotok:1?aftercorr:9", "afternotok:1(unfulfilled)?aftercorr:9(unfulfilled)"},
+      {"after:12+5:13", "after:12+5(unfulfilled),after:13(unfulfilled)"},
+      {"singleton", "singleton(unfulfilled)"},
+      {"afterok:12_*", "afterok:12(unfulfilled)"},
+  };
+  for (const auto& [text, printed] : kCases) EXPECT_EQ(read_back(text), printed) << text;
+}
+
+TEST(DependencyText, KeepsTheParts) {
+  const DependencySet set = parse_dependency("after:12_3+5").value();
+  ASSERT_EQ(set.terms.size(), 1U);
+  EXPECT_EQ(set.terms[0].job, JobId(12));
+  EXPECT_EQ(set.terms[0].array_index, 3U);
+  EXPECT_EQ(set.terms[0].delay, Duration::minutes(5));
+  EXPECT_FALSE(set.is_any);
+  EXPECT_TRUE(parse_dependency("afterok:1?afterok:2").value().is_any);
+}
+
+TEST(DependencyText, RefusesOtherTexts) {
+  for (const char* bad : {"afterok", "afterok:", "afterok:x", "afterok:0", "12", "later:12",
+                          "singleton:12", ",", "afterok:1,", "afterok:1,afterok:2?afterok:3",
+                          "afterok:12+5", "after:12+", "afterok:12_x", "afterok:-1"}) {
+    const auto set = parse_dependency(bad);
+    ASSERT_FALSE(set.has_value()) << bad;
+    EXPECT_EQ(set.error().code, ErrorCode::kInvalidArgument) << bad;
+    EXPECT_EQ(set.error().message, "Job dependency problem");
+  }
+  EXPECT_EQ(parse_dependency("expand:12").error().code, ErrorCode::kUnimplemented);
+  EXPECT_NE(read_back("later:12").find("'later' is no type; use one of after, afterany"),
+            std::string::npos);
+}
+
+TEST(DependencyText, ShowsWhatIsLeft) {
+  DependencySet set = parse_dependency("afterok:1:2:3").value();
+  set.terms[0].state = DependencyState::kFulfilled;
+  set.terms[2].state = DependencyState::kFailed;
+  EXPECT_EQ(dependency_text(set), "afterok:2(unfulfilled),afterok:3(failed)");
+}
+
+}  // namespace
+}  // namespace muster

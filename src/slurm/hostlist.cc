@@ -1,0 +1,293 @@
+#include "slurm/hostlist.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "text/words.h"
+
+namespace muster {
+namespace {
+
+// Numbers of more digits are no numbers to us: they are part of the prefix.
+constexpr std::size_t kDigitsMax = 18;
+
+tl::unexpected<Error> invalid(std::string_view text, std::string detail) {
+  return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid hostlist: {}", text),
+              std::move(detail));
+}
+tl::unexpected<Error> too_long(std::string_view text) {
+  return fail(ErrorCode::kResourceExhausted, fmt::format("Invalid hostlist: {}", text),
+              fmt::format("it stands for more than {} hosts: give it in parts", kHostlistMax));
+}
+
+// The numbers inside one bracket, as they are written into names.
+Result<std::vector<std::string>> bracket_texts(std::string_view whole, std::string_view inside) {
+  std::vector<std::string> texts;
+  for (const std::string_view item : split(inside, ',')) {
+    const std::size_t dash = item.find('-');
+    const std::string_view low_text = item.substr(0, dash);
+    const std::string_view high_text =
+        dash == std::string_view::npos ? low_text : item.substr(dash + 1);
+    const auto low = parse_whole(low_text);
+    const auto high = parse_whole(high_text);
+    const bool is_long = low_text.size() > kDigitsMax || high_text.size() > kDigitsMax;
+    if (!low || !high || *high < *low || is_long) {
+      return invalid(whole, fmt::format("'{}' is no range: write LOW-HIGH or a number", item));
+    }
+    if (*high - *low >= kHostlistMax - texts.size()) return too_long(whole);
+    for (std::uint64_t n = *low; n <= *high; ++n) {
+      texts.push_back(fmt::format("{:0{}}", n, low_text.size()));
+    }
+  }
+  return texts;
+}
+
+// One entry taken apart: literals[i] stands before brackets[i], one more literal behind the last.
+struct Entry {
+  std::vector<std::string_view> literals;
+  std::vector<std::vector<std::string>> brackets;
+};
+
+// The product of the brackets is bounded here, so that a short text cannot take much memory.
+Result<Entry> parse_entry(std::string_view text) {
+  Entry entry;
+  std::string_view rest = text;
+  std::size_t total = 1;
+  while (!rest.empty()) {
+    const std::size_t open = rest.find('[');
+    const std::size_t close = rest.find(']');
+    entry.literals.push_back(rest.substr(0, open));
+    if (open == std::string_view::npos && close == open) return entry;
+    if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
+      return invalid(text, "a bracket is not closed, or closed twice: write PREFIX[1-3,5]");
+    }
+    entry.brackets.push_back(TRY(bracket_texts(text, rest.substr(open + 1, close - open - 1))));
+    total *= entry.brackets.back().size();
+    if (total > kHostlistMax) return too_long(text);
+    rest.remove_prefix(close + 1);
+  }
+  return entry;
+}
+
+// The brackets' indices from the fastest to the slowest: the last, then the others from the first
+// on.
+std::vector<std::size_t> running_order(std::size_t count) {
+  std::vector<std::size_t> order = {count - 1};
+  for (std::size_t i = 0; i + 1 < count; ++i) order.push_back(i);
+  return order;
+}
+
+std::string entry_name(const Entry& entry, const std::vector<std::size_t>& digits) {
+  std::string name;
+  for (std::size_t i = 0; i < entry.literals.size(); ++i) {
+    name += entry.literals[i];
+    if (i < entry.brackets.size()) name += entry.brackets[i][digits[i]];
+  }
+  return name;
+}
+
+void append_names(const Entry& entry, std::vector<std::string>& names) {
+  const std::vector<std::size_t> order = running_order(entry.brackets.size());
+  std::vector<std::size_t> digits(entry.brackets.size(), 0);
+  for (std::size_t wheel = 0; wheel < order.size();) {
+    names.push_back(entry_name(entry, digits));
+    for (wheel = 0; wheel < order.size(); ++wheel) {
+      std::size_t& digit = digits[order[wheel]];
+      if (++digit < entry.brackets[order[wheel]].size()) break;
+      digit = 0;
+    }
+  }
+}
+
+Status expand_entry(std::string_view text, std::vector<std::string>& names) {
+  const Entry entry = TRY(parse_entry(text));
+  if (entry.brackets.empty()) {
+    names.emplace_back(text);
+  } else {
+    append_names(entry, names);
+  }
+  if (names.size() > kHostlistMax) return too_long(text);
+  return {};
+}
+
+// Where the entry at the beginning of `text` ends: at a separator outside brackets.
+std::size_t entry_end(std::string_view text) {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '[') ++depth;
+    if (text[i] == ']') --depth;
+    if (depth <= 0 && (text[i] == ',' || is_blank(text[i]))) return i;
+  }
+  return text.size();
+}
+
+// A name taken apart at its trailing number.
+struct HostName {
+  std::string_view prefix;
+  std::string_view digits;
+  std::uint64_t number = 0;
+};
+
+HostName take_apart(std::string_view name) {
+  std::size_t start = name.size();
+  while (start > 0 && is_digit(name[start - 1])) --start;
+  if (name.size() - start > kDigitsMax) start = name.size();
+  HostName host{name.substr(0, start), name.substr(start), 0};
+  host.number = parse_whole(host.digits).value_or(0);
+  return host;
+}
+
+bool is_padded(const HostName& host) {
+  return host.digits.size() > 1 && host.digits.front() == '0';
+}
+
+// A run of names that count up, as it stands inside a bracket. `width` pads its numbers.
+struct Range {
+  std::string_view low;
+  std::string_view high;
+  std::uint64_t next = 0;
+
+  bool is_followed_by(const HostName& host) const {
+    return host.number == next && host.digits == fmt::format("{:0{}}", next, low.size());
+  }
+  std::string text() const {
+    return low == high ? std::string(low) : fmt::format("{}-{}", low, high);
+  }
+};
+
+// Neighbouring names with one prefix.
+struct Group {
+  std::string_view prefix;
+  std::vector<Range> ranges;
+
+  std::string text() const {
+    if (ranges.empty()) return std::string(prefix);
+    std::vector<std::string> parts;
+    for (const Range& range : ranges) parts.push_back(range.text());
+    const std::string inside = join(parts, ",");
+    const bool is_single = ranges.size() == 1 && ranges[0].low == ranges[0].high;
+    return is_single ? fmt::format("{}{}", prefix, inside) : fmt::format("{}[{}]", prefix, inside);
+  }
+};
+
+bool takes(const Group& group, const HostName& host) {
+  return group.prefix == host.prefix && !group.ranges.empty() && !host.digits.empty();
+}
+
+void add_number(Group& group, const HostName& host) {
+  if (!group.ranges.empty() && group.ranges.back().is_followed_by(host)) {
+    group.ranges.back().high = host.digits;
+  } else {
+    group.ranges.push_back({host.digits, host.digits, 0});
+  }
+  group.ranges.back().next = host.number + 1;
+}
+
+// The widths of padded numbers under each prefix.
+using PaddedWidths = std::map<std::string_view, std::set<std::size_t>>;
+
+// Names of one class can share ranges: 0 for unpadded ones, else the padded width that the name
+// fits.
+std::size_t width_class(const HostName& host, const PaddedWidths& widths) {
+  const auto found = widths.find(host.prefix);
+  if (found == widths.end()) return 0;
+  const auto above = found->second.upper_bound(host.digits.size());
+  return above == found->second.begin() ? 0 : *std::prev(above);
+}
+
+int sign(bool is_less, bool is_greater) { return is_less ? -1 : (is_greater ? 1 : 0); }
+
+// Two runs of digits: those with a leading zero come first and compare as fractions, the others by
+// value.
+int compare_digits(std::string_view a, std::string_view b) {
+  const bool is_fraction = a.front() == '0' || b.front() == '0';
+  if (!is_fraction && a.size() != b.size()) return sign(a.size() < b.size(), true);
+  return sign(a < b, b < a);
+}
+
+// Natural order, a total one: digits inside prefixes compare as numbers, so that "rack9_" is before
+// "rack10_".
+int compare_prefixes(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    const std::size_t run_a = leading_digits(a);
+    const std::size_t run_b = leading_digits(b);
+    const bool are_digits = run_a > 0 && run_b > 0;
+    const int order = are_digits ? compare_digits(a.substr(0, run_a), b.substr(0, run_b))
+                                 : sign(a.front() < b.front(), b.front() < a.front());
+    if (order != 0) return order;
+    a.remove_prefix(are_digits ? run_a : 1);
+    b.remove_prefix(are_digits ? run_b : 1);
+  }
+  return sign(a.size() < b.size(), b.size() < a.size());
+}
+
+struct SortKey {
+  HostName host;
+  std::size_t width_class = 0;
+  std::size_t index = 0;  // in the names given
+
+  friend bool operator<(const SortKey& a, const SortKey& b) {
+    const int order = compare_prefixes(a.host.prefix, b.host.prefix);
+    if (order != 0) return order < 0;
+    return a.rank() < b.rank();
+  }
+  std::tuple<bool, std::size_t, std::uint64_t, std::size_t> rank() const {
+    return {!host.digits.empty(), width_class, host.number, host.digits.size()};
+  }
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_hostlist(std::string_view text) {
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const std::size_t end = entry_end(text);
+    if (end > 0) TRY(expand_entry(text.substr(0, end), names));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return names;
+}
+
+std::string compress_hostlist(std::span<const std::string> names) {
+  std::vector<std::string> parts;
+  std::optional<Group> group;
+  for (const std::string& name : names) {
+    const HostName host = take_apart(name);
+    if (!group || !takes(*group, host)) {
+      if (group) parts.push_back(group->text());
+      group = Group{host.prefix, {}};
+    }
+    if (!host.digits.empty()) add_number(*group, host);
+  }
+  if (group) parts.push_back(group->text());
+  return join(parts, ",");
+}
+
+std::vector<std::string> sorted_hosts(std::vector<std::string> names) {
+  PaddedWidths widths;
+  for (const std::string& name : names) {
+    const HostName host = take_apart(name);
+    if (is_padded(host)) widths[host.prefix].insert(host.digits.size());
+  }
+  std::vector<SortKey> keys;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const HostName host = take_apart(names[i]);
+    keys.push_back({host, width_class(host, widths), i});
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<std::string> sorted;
+  for (const SortKey& key : keys) sorted.push_back(names[key.index]);
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  return sorted;
+}
+
+std::string sorted_hostlist(std::vector<std::string> names) {
+  return compress_hostlist(sorted_hosts(std::move(names)));
+}
+
+}  // namespace muster

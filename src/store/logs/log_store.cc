@@ -1,0 +1,293 @@
+#include "store/logs/log_store.h"
+
+#include <algorithm>
+
+#include "store/files/sql_file.h"
+#include "store/logs/log_record.h"
+#include "store/logs/store_state.h"
+
+namespace muster {
+
+using logs::LogTables;
+using logs::OwnerLog;
+using logs::StreamKey;
+
+namespace {
+
+constexpr std::size_t kFragmentBytesMax = std::size_t{16} << 20;
+/// What one append compresses at least, when so much waits.
+constexpr std::size_t kSliceBytesMin = std::size_t{1} << 20;
+/// Owners that trim() looks at in one call.
+constexpr int kTrimmedMax = 64;
+
+/// Whether a fragment may change anything. What is all known changes nothing but for its end, which
+/// is taken again at no harm.
+bool is_known(const OwnerLog* log, const LogFragment& fragment) {
+  if (log == nullptr || fragment.is_end) return false;
+  const std::uint64_t next =
+      log->next_offset({fragment.run, fragment.rank, fragment.stream, fragment.source});
+  return fragment.offset + fragment.bytes.size() <= next;
+}
+
+}  // namespace
+
+// ---- what lies in memory ----
+
+OwnerLog* LogStore::State::keep(std::unique_ptr<OwnerLog> log) {
+  const LogOwner owner = log->row().owner;
+  uses.push_front(owner);
+  Entry& entry = owners[owner];
+  entry.log = std::move(log);
+  entry.use = uses.begin();
+  return entry.log.get();
+}
+
+Result<OwnerLog*> LogStore::State::find(LogOwner owner) {
+  if (const auto known = owners.find(owner); known != owners.end()) {
+    uses.splice(uses.begin(), uses, known->second.use);
+    return known->second.log.get();
+  }
+  const std::optional<logs::OwnerRow> row = TRY(tables->find_owner(owner));
+  if (!row) return nullptr;
+  auto log = TRY(OwnerLog::load(*tables, *row));
+  return keep(std::move(log));
+}
+
+Result<OwnerLog*> LogStore::State::find_or_add(LogOwner owner) {
+  OwnerLog* known = TRY(find(owner));
+  if (known != nullptr) return known;
+  logs::OwnerRow row;
+  row.owner = owner;
+  row.number = TRY(tables->add_owner(owner));
+  auto log = TRY(OwnerLog::load(*tables, row));
+  return keep(std::move(log));
+}
+
+void LogStore::State::accept(OwnerLog& log, std::uint64_t record, const LogFragment& fragment) {
+  const std::size_t before = log.open_bytes();
+  log.accept(record, fragment);
+  waiting_bytes += log.open_bytes() - before;
+  waiting.emplace(log.waiting_since(), log.row().owner);
+  if (log.open().text().size() >= logs::kChunkBytes)
+    full.emplace(log.waiting_since(), log.row().owner);
+}
+
+Status LogStore::State::seal(OwnerLog& log) {
+  waiting.erase({log.waiting_since(), log.row().owner});
+  full.erase({log.waiting_since(), log.row().owner});
+  waiting_bytes -= log.open_bytes();
+  return log.seal(*tables, next_record - 1);
+}
+
+Status LogStore::State::trim_log() {
+  TRY(tables->put_next_record(next_record));
+  const std::uint64_t oldest = waiting.empty() ? next_record : waiting.begin()->first;
+  if (!records.empty() && records.front().number < oldest) TRY(tables->trim_log(oldest));
+  for (; !records.empty() && records.front().number < oldest; records.pop_front())
+    log_bytes -= records.front().bytes;
+  if (has_tombstones)
+    TRY(tables->drop_tombstones(records.empty() ? next_record : records.front().number));
+  return {};
+}
+
+void LogStore::State::forget(LogOwner owner) {
+  const auto known = owners.find(owner);
+  if (known == owners.end()) return;
+  const OwnerLog& log = *known->second.log;
+  waiting.erase({log.waiting_since(), owner});
+  full.erase({log.waiting_since(), owner});
+  waiting_bytes -= log.open_bytes();
+  uses.erase(known->second.use);
+  owners.erase(known);
+}
+
+void LogStore::State::trim(std::size_t owners_max) {
+  for (int looked_at = 0; owners.size() > owners_max && looked_at < kTrimmedMax; ++looked_at) {
+    const LogOwner oldest = uses.back();
+    const Entry& entry = owners.at(oldest);
+    if (entry.log->waiting_since() == 0) {
+      forget(oldest);
+    } else {
+      uses.splice(uses.begin(), uses, entry.use);
+    }
+  }
+}
+
+// ---- opening ----
+
+LogStore::LogStore(Options options) : options_(std::move(options)) {}
+LogStore::~LogStore() = default;
+
+Result<std::unique_ptr<LogStore>> LogStore::open(const Options& options) {
+  std::unique_ptr<LogStore> store(new LogStore(options));
+  TRY(store->ready());
+  return store;
+}
+
+Status LogStore::ready() {
+  if (!needs_reload_) {
+    state_->trim(options_.cached_owners_max);
+    return {};
+  }
+  state_ = nullptr;
+  auto tables = TRY(LogTables::open(options_.path));
+  state_ = std::make_unique<State>(std::move(tables));
+  const Status replayed = replay();
+  if (!replayed.has_value()) state_ = nullptr;
+  needs_reload_ = !replayed.has_value();
+  return replayed;
+}
+
+Status LogStore::replay() {
+  State& state = *state_;
+  state.next_record = TRY(state.tables->next_record());
+  std::map<LogOwner, std::uint64_t> deleted;
+  const std::vector<logs::LogTombstone> tombstones = TRY(state.tables->tombstones());
+  for (const logs::LogTombstone& one : tombstones) {
+    deleted[one.owner] = one.last_record;
+    state.next_record = std::max(state.next_record, one.last_record + 1);
+  }
+  state.has_tombstones = !deleted.empty();
+  return state.tables->each_log([&](std::uint64_t record, const std::string& bytes) -> Status {
+    const std::vector<LogFragment> fragments = TRY(logs::decode_fragments(bytes));
+    for (const LogFragment& fragment : fragments) {
+      const auto grave = deleted.find(fragment.owner);
+      if (grave != deleted.end() && record <= grave->second) continue;
+      OwnerLog* log = TRY(state.find(fragment.owner));
+      if (log == nullptr)
+        return fail(ErrorCode::kCorruption, "output of a task belongs to no owner");
+      if (record > log->row().sealed_record) state.accept(*log, record, fragment);
+    }
+    state.records.push_back({record, bytes.size()});
+    state.log_bytes += bytes.size();
+    return {};
+  });
+}
+
+// ---- writing ----
+
+Result<std::vector<std::uint64_t>> LogStore::append(const std::vector<LogFragment>& fragments) {
+  for (const LogFragment& fragment : fragments) {
+    if (fragment.bytes.size() > kFragmentBytesMax) {
+      return fail(ErrorCode::kInvalidArgument, "a piece of output is too long",
+                  "at most 16 MiB at once");
+    }
+  }
+  TRY(ready());
+  needs_reload_ = true;  // whatever is refused from here on may have left half of itself in memory
+  State& state = *state_;
+  SqlTransaction transaction(state.tables->session());
+  TRY(transaction.begin());
+  const std::uint64_t record = state.next_record;
+  std::vector<const LogFragment*> taken;
+  std::vector<std::uint64_t> offsets;
+  std::size_t bytes = 0;
+  for (const LogFragment& fragment : fragments) {
+    OwnerLog* log = TRY(state.find(fragment.owner));
+    if (!is_known(log, fragment)) {
+      log = TRY(state.find_or_add(fragment.owner));
+      state.accept(*log, record, fragment);
+      taken.push_back(&fragment);
+      bytes += fragment.bytes.size();
+    }
+    offsets.push_back(
+        log->next_offset({fragment.run, fragment.rank, fragment.stream, fragment.source}));
+  }
+  if (!taken.empty()) {
+    const std::string encoded = logs::encode_fragments(taken);
+    TRY(state.tables->add_log(record, encoded));
+    ++state.next_record;
+    state.records.push_back({record, encoded.size()});
+    state.log_bytes += encoded.size();
+    TRY(seal_some(std::max(kSliceBytesMin, 2 * bytes)));
+    TRY(transaction.commit());
+  }
+  needs_reload_ = false;
+  return offsets;
+}
+
+Status LogStore::seal_some(std::size_t bytes_least) {
+  State& state = *state_;
+  const auto is_over = [&] {
+    return state.waiting_bytes > options_.open_bytes_max ||
+           state.log_bytes > options_.log_bytes_max;
+  };
+  std::size_t sealed = 0;
+  while (sealed < bytes_least && (!state.full.empty() || (!state.waiting.empty() && is_over()))) {
+    const LogOwner owner = (state.full.empty() ? state.waiting : state.full).begin()->second;
+    OwnerLog& log = *state.owners.at(owner).log;
+    const bool was_oldest = state.waiting.begin()->second == owner;
+    sealed += log.open_bytes();
+    TRY(state.seal(log));
+    if (was_oldest) TRY(state.trim_log());
+  }
+  if (sealed > 0) TRY(state.tables->put_next_record(state.next_record));
+  return {};
+}
+
+Status LogStore::delete_owner(LogOwner owner) {
+  TRY(ready());
+  State& state = *state_;
+  const OwnerLog* log = TRY(state.find(owner));
+  if (log == nullptr) return {};
+  needs_reload_ = true;
+  TRY(state.tables->bury(log->row().number, owner, state.next_record - 1));
+  needs_reload_ = false;
+  state.has_tombstones = true;
+  state.forget(owner);
+  return {};
+}
+
+Result<bool> LogStore::delete_before(TimePoint time, std::uint32_t chunks_max) {
+  TRY(ready());
+  needs_reload_ = true;
+  State& state = *state_;
+  SqlTransaction transaction(state.tables->session());
+  TRY(transaction.begin());
+  std::vector<LogOwner> idle;  // what they wrote last is old and was never enough for a chunk
+  for (const auto& [since, owner] : state.waiting) {
+    if (idle.size() < chunks_max &&
+        state.owners.at(owner).log->last_time_us() < time.microseconds())
+      idle.push_back(owner);
+  }
+  for (const LogOwner& owner : idle) TRY(state.seal(*state.owners.at(owner).log));
+  if (!idle.empty()) TRY(state.trim_log());
+  const auto chunks = TRY(state.tables->chunks_before(time, chunks_max));
+  for (const auto& [number, chunk] : chunks) {
+    TRY(state.tables->drop_chunk(number, chunk));
+    for (auto& [owner, entry] : state.owners) {
+      if (entry.log->row().number == number) entry.log->forget_chunk(chunk);
+    }
+  }
+  TRY(transaction.commit());
+  needs_reload_ = false;
+  return chunks.size() < chunks_max && idle.size() < chunks_max;
+}
+
+Result<bool> LogStore::sweep(std::uint32_t chunks_max) {
+  TRY(ready());
+  return state_->tables->sweep(chunks_max);
+}
+
+Result<bool> LogStore::compact(std::size_t bytes) {
+  TRY(ready());
+  needs_reload_ = true;
+  State& state = *state_;
+  SqlTransaction transaction(state.tables->session());
+  TRY(transaction.begin());
+  for (std::size_t sealed = 0; sealed < bytes && !state.waiting.empty();) {
+    OwnerLog& log = *state.owners.at(state.waiting.begin()->second).log;
+    sealed += log.open_bytes() + 1;
+    TRY(state.seal(log));
+  }
+  TRY(state.trim_log());
+  TRY(transaction.commit());
+  needs_reload_ = false;
+  return state.waiting.empty();
+}
+
+std::size_t LogStore::waiting_bytes() const {
+  return state_ == nullptr ? 0 : state_->waiting_bytes;
+}
+
+}  // namespace muster

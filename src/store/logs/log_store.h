@@ -1,0 +1,105 @@
+// The output of tasks, on stable storage: one database file. Format and why it is so:
+// docs/internals/log_store.md. Not here: threads, clocks, and what a line sets off.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/task_log.h"
+
+namespace muster {
+
+/// How far one stream has been received.
+struct LogStreamState {
+  std::uint32_t run = 0;
+  std::uint32_t rank = 0;
+  LogStream stream = LogStream::kStdout;
+  std::uint64_t next_offset = 0;
+  std::uint64_t source = 0;
+};
+
+/// Where one stream stands: what has come of its last line has no end yet.
+struct LogTail {
+  std::uint64_t next_offset = 0;
+  std::string unfinished;
+};
+
+/// One open file. Used by one thread at a time; a second process or object must not open it for
+/// writing. Every method: kUnavailable when the disk refuses, kCorruption when the file is damaged.
+/// A refused change is there whole or not at all; it may be tried again. Lines are numbered over
+/// all streams of an owner as they come. A line is visible as soon as the append that brings its
+/// end has returned, and is then on stable storage.
+class LogStore {
+ public:
+  struct Options {
+    std::string path;
+    /// Lines that wait in memory to be compressed, over all owners, and what the log holds of them;
+    /// both approximate. They decide how long opening takes after a crash.
+    std::size_t open_bytes_max = std::size_t{32} << 20;
+    std::size_t log_bytes_max = std::size_t{32} << 20;
+    /// Owners kept in memory without such lines.
+    std::size_t cached_owners_max = 256;
+  };
+  /// Opens or creates. Errors: kFailedPrecondition when the file has a newer format (the message
+  /// names both).
+  static Result<std::unique_ptr<LogStore>> open(const Options& options);
+  ~LogStore();
+  LogStore(const LogStore&) = delete;
+  LogStore& operator=(const LogStore&) = delete;
+
+  /// Takes in fragments in one transaction, durable on return. The answer is for each the offset up
+  /// to which its stream has been received: the sender goes on from there. Bytes that were received
+  /// before change nothing; bytes that are missing before a fragment leave a marker line, and are
+  /// not taken later. Requires: a fragment has at most 16 MiB. Errors: kInvalidArgument when it has
+  /// not; nothing is taken then. Cost: one sync; also compresses a bounded part of what waits, some
+  /// 15 ms for 1 MiB.
+  Result<std::vector<std::uint64_t>> append(const std::vector<LogFragment>& fragments);
+
+  /// Lines of an owner that match, in order (backward: the newest first). A page ends at
+  /// `lines_max`, at 4 MiB of answer, or when `bytes_max` of text were looked through: it may be
+  /// empty although there is more behind `next`. Errors: kInvalidArgument when the pattern is
+  /// refused (with RE2's message) or lines_max is 0. Cost: chunks that cannot match, by time, rank,
+  /// stream, level or trigrams, are passed over in microseconds; the others take some 3 ms for each
+  /// MiB of text.
+  Result<LogPage> read(const LogQuery& query);
+  /// What tasks have written without an end of line so far, by run, rank, stream and source. `id`
+  /// is 0.
+  Result<std::vector<LogLine>> unfinished_lines(LogOwner owner);
+  /// By run, rank, stream and source; empty when nothing is known of the owner.
+  Result<std::vector<LogStreamState>> streams(LogOwner owner);
+  /// Zeros when nothing is known of the stream.
+  Result<LogTail> tail(const LogStreamId& id);
+  /// Of every owner that has lines. Cost: reads the whole directory, some 100 bytes for each MiB of
+  /// text.
+  Result<std::vector<LogSize>> sizes();
+
+  /// Everything of the owner is gone from every answer, durable on return. After sweep() the file
+  /// uses its room again; it does not become shorter.
+  Status delete_owner(LogOwner owner);
+  /// Deletes at most about `chunks_max` chunks of any owner all of whose lines were received before
+  /// `time`. Numbers of lines stay. True: nothing is left to delete.
+  Result<bool> delete_before(TimePoint time, std::uint32_t chunks_max);
+  /// Removes at most about `chunks_max` chunks of deleted owners. True: nothing is left.
+  Result<bool> sweep(std::uint32_t chunks_max);
+  /// Compresses what waits, the oldest first, at least `bytes` of it. True: nothing waits.
+  Result<bool> compact(std::size_t bytes);
+
+  /// For probes. Units: bytes, approximate.
+  std::size_t waiting_bytes() const;
+
+ private:
+  struct State;
+  explicit LogStore(Options options);
+  Status ready();
+  Status replay();
+  Status seal_some(std::size_t bytes_least);
+
+  Options options_;
+  std::unique_ptr<State> state_;
+  bool needs_reload_ = true;
+};
+
+}  // namespace muster

@@ -1,0 +1,140 @@
+// What a metric store must answer, by the plainest means: every report in a list, every question a
+// walk over it. For tests.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/metric.h"
+
+namespace muster::testing {
+
+class MetricModel {
+ public:
+  struct Kept {
+    std::uint64_t arrival = 0;
+    MetricReport report;
+  };
+
+  ReportOutcome append(const MetricReport& report) {
+    if (report.run == 0 || report.steps_completed < 0 || report.group.empty() ||
+        report.group.find('.') != std::string::npos) {
+      return ReportOutcome::kInvalid;
+    }
+    auto& runs = runs_[report.trial];
+    if (!runs.empty() && report.run < runs.rbegin()->first) return ReportOutcome::kStale;
+    MetricReport rest = report;
+    rest.metrics.clear();
+    bool is_known = false;
+    for (const Metric& metric : report.metrics) {
+      const MetricValue* there = nullptr;
+      for (const Kept& kept : reports_) {
+        if (!has_identity(kept.report, report)) continue;
+        for (const Metric& stored : kept.report.metrics) {
+          if (stored.name == metric.name) there = &stored.value;
+        }
+      }
+      if (there != nullptr && !is_same(*there, metric.value)) return ReportOutcome::kConflict;
+      if (there == nullptr) rest.metrics.push_back(metric);
+    }
+    for (const Kept& kept : reports_) is_known = is_known || has_identity(kept.report, report);
+    if (is_known && rest.metrics.empty()) return ReportOutcome::kRepeated;
+    runs.try_emplace(report.run, std::nullopt);
+    reports_.push_back({++arrivals_, std::move(rest)});
+    return ReportOutcome::kStored;
+  }
+
+  ReportOutcome begin_run(TrialId trial, std::uint32_t run, std::int64_t resumed_from) {
+    auto& runs = runs_[trial];
+    if (!runs.empty() && run < runs.rbegin()->first) return ReportOutcome::kStale;
+    std::optional<std::int64_t>& known = runs[run];
+    if (known) return *known == resumed_from ? ReportOutcome::kRepeated : ReportOutcome::kConflict;
+    known = resumed_from;
+    return ReportOutcome::kStored;
+  }
+
+  void delete_trial(TrialId trial) {
+    runs_.erase(trial);
+    std::erase_if(reports_, [&](const Kept& kept) { return kept.report.trial == trial; });
+  }
+
+  bool is_valid(const MetricReport& report) const {
+    for (const auto& [run, resumed_from] : runs_.at(report.trial)) {
+      if (run > report.run && resumed_from && report.steps_completed > *resumed_from) return false;
+    }
+    return std::ranges::none_of(reports_, [&](const Kept& other) {
+      return other.report.trial == report.trial && other.report.group == report.group &&
+             other.report.run > report.run &&
+             other.report.steps_completed <= report.steps_completed;
+    });
+  }
+
+  /// Reports of a group, those of one identity joined, by run, steps and arrival.
+  std::vector<StoredReport> reports(TrialId trial, const std::string& group,
+                                    bool is_archived_included) const {
+    std::vector<Kept> sorted;
+    for (const Kept& kept : reports_) {
+      if (kept.report.trial == trial && kept.report.group == group) sorted.push_back(kept);
+    }
+    std::ranges::stable_sort(sorted, {}, [](const Kept& kept) {
+      return std::tuple(kept.report.run, kept.report.steps_completed, kept.arrival);
+    });
+    std::vector<StoredReport> found;
+    for (const Kept& kept : sorted) {
+      const bool is_archived = !is_valid(kept.report);
+      if (is_archived && !is_archived_included) continue;
+      const auto same = std::ranges::find_if(
+          found, [&](const StoredReport& one) { return has_identity(one.report, kept.report); });
+      if (same != found.end()) {
+        same->report.metrics.insert(same->report.metrics.end(), kept.report.metrics.begin(),
+                                    kept.report.metrics.end());
+      } else {
+        found.push_back({kept.arrival, kept.report, is_archived});
+      }
+    }
+    return found;
+  }
+
+  std::vector<MetricPoint> series(const SeriesQuery& query) const {
+    std::vector<Kept> sorted;
+    for (const Kept& kept : reports_) {
+      const MetricReport& report = kept.report;
+      const bool is_meant = report.trial == query.trial && report.group == query.group &&
+                            report.steps_completed >= query.first_steps &&
+                            report.steps_completed <= query.last_steps;
+      if (is_meant && (query.run ? report.run == *query.run : is_valid(report)))
+        sorted.push_back(kept);
+    }
+    std::ranges::stable_sort(sorted, {}, [](const Kept& kept) {
+      return std::tuple(kept.report.run, kept.report.steps_completed, kept.arrival);
+    });
+    std::vector<MetricPoint> points;
+    for (const Kept& kept : sorted) {
+      for (const Metric& metric : kept.report.metrics) {
+        if (metric.name == query.metric) {
+          points.push_back({kept.report.run, kept.report.steps_completed, kept.report.report_time,
+                            metric.value});
+        }
+      }
+    }
+    return points;
+  }
+
+  std::size_t size() const { return reports_.size(); }
+
+ private:
+  static bool has_identity(const MetricReport& a, const MetricReport& b) {
+    return a.trial == b.trial && a.run == b.run && a.group == b.group &&
+           a.steps_completed == b.steps_completed && a.key == b.key;
+  }
+
+  std::map<TrialId, std::map<std::uint32_t, std::optional<std::int64_t>>> runs_;
+  std::vector<Kept> reports_;
+  std::uint64_t arrivals_ = 0;
+};
+
+}  // namespace muster::testing

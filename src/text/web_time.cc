@@ -1,0 +1,80 @@
+#include "text/web_time.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "text/time_zone.h"
+
+namespace muster {
+namespace {
+
+/// Takes exactly `digits` digits off the front.
+bool take_number(std::string_view& text, std::size_t digits, std::int64_t& value) {
+  if (text.size() < digits) return false;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + digits, value);
+  if (error != std::errc() || end != text.data() + digits || text.front() == '-') return false;
+  text.remove_prefix(digits);
+  return true;
+}
+
+bool take(std::string_view& text, std::string_view any_of) {
+  if (text.empty() || any_of.find(text.front()) == any_of.npos) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+std::int64_t take_microseconds(std::string_view& text) {
+  std::int64_t value = 0;
+  int digits = 0;
+  for (; !text.empty() && text.front() >= '0' && text.front() <= '9'; text.remove_prefix(1)) {
+    if (digits < 6) {
+      value = value * 10 + (text.front() - '0');
+      ++digits;
+    }
+  }
+  for (; digits < 6; ++digits) value *= 10;
+  return value;
+}
+
+/// Seconds east of UTC; false: no offset.
+bool take_offset(std::string_view& text, std::int64_t& seconds) {
+  if (text.empty() || take(text, "Zz")) return true;
+  const bool is_west = text.front() == '-';
+  std::int64_t hours = 0;
+  std::int64_t minutes = 0;
+  if (!take(text, "+-") || !take_number(text, 2, hours)) return false;
+  take(text, ":");
+  if (!take_number(text, 2, minutes)) return false;
+  seconds = (hours * 60 + minutes) * 60 * (is_west ? -1 : 1);
+  return true;
+}
+
+}  // namespace
+
+std::string web_time_text(TimePoint time) {
+  if (!time.is_set() || time.is_never()) return "";
+  const CivilTime civil = FixedZone().to_civil(time);
+  const std::int64_t rest = ((time.microseconds() % 1'000'000) + 1'000'000) % 1'000'000;
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", civil.year, civil.month,
+                     civil.day, civil.hour, civil.minute, civil.second, rest);
+}
+
+Result<TimePoint> parse_web_time(std::string_view text) {
+  std::string_view rest = text;
+  CivilTime civil;
+  std::int64_t offset = 0;
+  bool is_good =
+      take_number(rest, 4, civil.year) && take(rest, "-") && take_number(rest, 2, civil.month) &&
+      take(rest, "-") && take_number(rest, 2, civil.day) && take(rest, "Tt ") &&
+      take_number(rest, 2, civil.hour) && take(rest, ":") && take_number(rest, 2, civil.minute) &&
+      take(rest, ":") && take_number(rest, 2, civil.second);
+  const std::int64_t fraction = is_good && take(rest, ".,") ? take_microseconds(rest) : 0;
+  is_good = is_good && take_offset(rest, offset) && rest.empty() && is_valid(civil);
+  if (!is_good)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is no point in time", text),
+                "write 2026-08-21T16:00:00Z");
+  return FixedZone().to_point(civil) + Duration::microseconds(fraction) - Duration::seconds(offset);
+}
+
+}  // namespace muster

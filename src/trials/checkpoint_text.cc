@@ -1,0 +1,16 @@
+#include "trials/checkpoint_text.h"
+
+namespace muster {
+
+std::string_view checkpoint_state_name(CheckpointState state) {
+  switch (state) {
+    case CheckpointState::kActive: return "ACTIVE";
+    case CheckpointState::kCompleted: return "COMPLETED";
+    case CheckpointState::kError: return "ERROR";
+    case CheckpointState::kDeleted: return "DELETED";
+    case CheckpointState::kPartiallyDeleted: return "PARTIALLY_DELETED";
+  }
+  return "";
+}
+
+}  // namespace muster

@@ -1,0 +1,69 @@
+// What Determined's clients call the things that we have, and what a task of a trial finds to read:
+// variables and files. Source: Determined 0.38, its harness.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/experiment.h"
+#include "model/json.h"
+
+namespace muster {
+
+/// "<experiment>.<uuid>": the uuid names the cluster and the trial. `cluster`: a uuid.
+std::string task_name(std::string_view cluster, ExperimentId experiment, TrialId trial);
+/// "<task>.<run>", runs from 1.
+std::string allocation_name(std::string_view cluster, ExperimentId experiment, TrialId trial,
+                            std::uint32_t run);
+
+/// One run of one trial.
+struct TrialRun {
+  TrialId trial;
+  std::uint32_t run = 0;  ///< from 1; 0: a task's name says none
+};
+/// Of a task's or an allocation's name. Nullopt: it is neither.
+std::optional<TrialRun> parse_task_name(std::string_view name);
+
+/// A uuid's form made of two numbers.
+std::string uuid_text(std::uint64_t high, std::uint64_t low);
+
+/// Where a run finds things. Per node: `node_name`, `slots`, `node_rank`.
+struct TrialPlace {
+  std::string cluster;                ///< a uuid
+  std::string master;                 ///< "http://host:port"
+  std::string session_token;          ///< to speak for the run
+  std::string user_token;             ///< to act as its owner
+  std::string latest_checkpoint;      ///< uuid; empty: none
+  std::uint64_t steps_completed = 0;  ///< of that
+  std::string node_name;
+  std::uint32_t node_rank = 0;
+  std::vector<std::uint32_t>
+      slots;  ///< numbers of this node's slots: its GPUs, else counted from 0
+  std::vector<std::string> addresses;      ///< of all nodes, by rank
+  std::vector<std::uint32_t> slot_counts;  ///< of all nodes, by rank
+  std::vector<std::string> gpus;           ///< uuids of this node's
+};
+
+struct NamedText {
+  std::string name;
+  std::string text;
+};
+
+/// NAME=VALUE.
+std::vector<std::string> determined_variables(const Experiment& experiment, const Trial& trial,
+                                              std::uint32_t run, const TrialPlace& place);
+/// The files below /run/determined by their absolute names.
+std::vector<NamedText> determined_files(const Experiment& experiment, const Trial& trial,
+                                        std::uint32_t run, const TrialPlace& place);
+
+/// The configuration as the harness takes it: its checkpoint_storage is whole, a shared folder
+/// unless the user's is S3.
+Json determined_config(const ExperimentSpec& spec);
+/// The folder on the host in which checkpoints of such scripts lie: what is shown to them as
+/// /determined_shared_fs.
+std::string storage_folder(const ExperimentSpec& spec);
+
+}  // namespace muster
