@@ -19,11 +19,12 @@ echo "== a bare Debian 12"
 time debootstrap --variant=minbase --include=git,make,ca-certificates bookworm "$root" "${mirror:-http://deb.debian.org/debian}" >"$root.log" 2>&1 ||
   { tail -20 "$root.log" >&2; exit 1; }
 rm -f "$root.log"
+rm -f "$root/etc/apt/sources.list"
 for file in /etc/apt/apt.conf.d /etc/apt/sources.list /etc/apt/sources.list.d /etc/apt/auth.conf.d /etc/apt/keyrings \
-  /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs /usr/local/share/ca-certificates; do
+  /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
   if [ -e "$file" ]; then
     mkdir -p "$root$(dirname "$file")"
-    cp -aLT "$file" "$root$file"
+    cp -aLT --remove-destination "$file" "$root$file"
   fi
 done
 git clone -q --no-hardlinks . "$root/root/muster"
