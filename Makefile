@@ -6,6 +6,8 @@ MINUTES ?= 10
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
+# `make -j` is for the compiler (JOBS): two steps that install packages at once would lock each other out.
+.NOTPARALLEL:
 .PHONY: help setup setup-test configure build build-all demo test fresh test-asan test-tsan test-clients crash pauses fuzz mutants bench format lint sim install clean
 
 help: ## list the targets

@@ -86,8 +86,9 @@ wait
 """
 
 
-def test_what_a_killed_supervisor_leaves_ends_before_the_job_begins_anew(own_cluster):
-    cluster = own_cluster(nodes=1, conf={"KillWait": "2"})
+@pytest.mark.parametrize("spool", [{}, {"SlurmdSpoolDir": "spool-%n"}], ids=["the usual spool", "a relative spool"])
+def test_what_a_killed_supervisor_leaves_ends_before_the_job_begins_anew(own_cluster, spool):
+    cluster = own_cluster(nodes=1, conf={"KillWait": "2", **spool})
     job = cluster.sbatch(LEAVES_NO_TRACE, "--requeue", "-o", "/dev/null")
     begins = cluster.work / "begins"
     script = int(written(begins, "the script's begin").split()[1])
