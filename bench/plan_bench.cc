@@ -19,10 +19,10 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "bench/plan_reference.h"
-#include "controller/planning/plan_report.h"
 #include "sched/fast_path.h"
 #include "sched/planner.h"
 #include "sched/testing.h"
+#include "workload/planning/plan_report.h"
 
 namespace muster::sched {
 namespace {

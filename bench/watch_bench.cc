@@ -12,8 +12,8 @@
 #include "base/check.h"
 #include "bench/log_lines.h"
 #include "bench/stopwatch.h"
-#include "controller/logs/log_role.h"
-#include "controller/logs/testing.h"
+#include "platform/logs/log_role.h"
+#include "platform/logs/testing.h"
 
 namespace muster::bench {
 namespace {

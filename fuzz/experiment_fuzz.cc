@@ -1,7 +1,7 @@
 // Experiment files: YAML from anybody, through the layers, the form and what of the search follows
 // from it.
-#include "controller/prepare_experiment.h"
 #include "fuzz/fuzz.h"
+#include "platform/config/prepare_experiment.h"
 
 namespace muster::fuzz {
 

@@ -136,7 +136,7 @@ void make_plausible(T& value, Rng& rng) {
 }
 
 /// Numbers at which sums and products wrap around, and those at the bounds of
-/// frontend/job_numbers.h.
+/// admission/job_numbers.h.
 inline constexpr std::uint64_t kEnds[] = {0,
                                           1,
                                           0xffff,

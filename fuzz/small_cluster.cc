@@ -1,8 +1,8 @@
 #include "fuzz/small_cluster.h"
 
-#include "controller/prepare.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/plausible.h"
+#include "gateway/prepare.h"
 #include "records/batch_codec.h"
 #include "records/bytes.h"
 #include "records/wire_records.h"

@@ -8,9 +8,9 @@
 #include <set>
 #include <vector>
 
-#include "controller/experiments/search_role.h"
-#include "controller/gateway/gateway.h"
 #include "controller/testing.h"
+#include "gateway/gateway.h"
+#include "platform/search/search_role.h"
 
 namespace muster::fuzz {
 

@@ -1,7 +1,7 @@
 #include "sim/controller.h"
 
-#include "controller/recovery.h"
-#include "controller/replay_recorder.h"
+#include "engine/recovery.h"
+#include "engine/replay_recorder.h"
 #include "sim/machine.h"
 #include "sim/workload.h"
 

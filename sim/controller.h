@@ -6,14 +6,14 @@
 #include <memory>
 #include <vector>
 
-#include "controller/checkpoint_schedule.h"
-#include "controller/cluster_clock.h"
 #include "controller/core.h"
-#include "controller/experiments/search_role.h"
-#include "controller/gateway/query_replica.h"
-#include "controller/planning/planner_role.h"
-#include "controller/recovery.h"
+#include "engine/checkpoint_schedule.h"
+#include "engine/cluster_clock.h"
+#include "engine/recovery.h"
+#include "gateway/query_replica.h"
+#include "platform/search/search_role.h"
 #include "sim/world.h"
+#include "workload/planning/planner_role.h"
 
 namespace muster::sim {
 

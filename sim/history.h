@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "controller/core.h"
+#include "engine/durable_update.h"
 #include "sim/disk.h"
 
 namespace muster::sim {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/check.h"
-#include "controller/experiments/search_role.h"
+#include "platform/search/search_role.h"
 
 namespace muster::sim {
 

@@ -4,9 +4,9 @@
 #include <csignal>
 #include <limits>
 
-#include "controller/experiments/search_role.h"
-#include "controller/prepare.h"
-#include "controller/prepare_experiment.h"
+#include "gateway/prepare.h"
+#include "platform/config/prepare_experiment.h"
+#include "platform/search/search_role.h"
 #include "sim/controller.h"
 #include "sim/world.h"
 #include "slurm/dependency_text.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "controller/command.h"
-#include "controller/prepare.h"
+#include "engine/command.h"
+#include "gateway/prepare.h"
 #include "model/request.h"
 #include "search/custom_search.h"
 #include "sim/options.h"

@@ -14,7 +14,7 @@
 #include <sstream>
 
 #include "base/check.h"
-#include "controller/recovery.h"
+#include "engine/recovery.h"
 #include "state/testing.h"
 
 namespace muster {

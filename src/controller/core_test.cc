@@ -266,6 +266,20 @@ TEST(CoreBatch, AllOfItOrNone) {
   EXPECT_EQ(rig.done(submit_of(spec_of()), kAlice, RequestId{3, 3}).job, JobId(1));
 }
 
+TEST(CoreBatch, AStepStandsAlone) {
+  Rig rig;
+  rig.connect_all();
+  rig.plan();
+  const JobId running = rig.done(submit_of(spec_of())).job;
+  const auto both =
+      rig.ask({submit_of(spec_of()), PreparedStep{running, std::make_shared<StepSpec>(), {}}});
+  rig.flush();
+  ASSERT_EQ(rig.replies.at(both).size(), 2U);
+  for (const Reply& reply : rig.replies.at(both))
+    EXPECT_EQ(reply.error->code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(rig.core.state().next_job(), JobId(running.value() + 1)) << "nothing of it was done";
+}
+
 TEST(CoreBatch, JobsOfOneBatchGetIdsInOrderAndShareBlobs) {
   Rig rig;
   const auto token = rig.ask({submit_of(spec_of("a")), submit_of(spec_of("b"))});

@@ -1,4 +1,4 @@
-#include "controller/drop_job.h"
+#include "platform/maintenance/drop_job.h"
 
 #include <gtest/gtest.h>
 

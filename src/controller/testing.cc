@@ -2,37 +2,6 @@
 
 namespace muster::testing {
 
-PreparedSubmit submit_of(std::shared_ptr<JobSpec> spec, const std::string& script) {
-  PreparedSubmit submit;
-  submit.spec = std::move(spec);
-  submit.script = PreparedBlob{sha256(script), std::make_shared<const std::string>(script)};
-  return submit;
-}
-
-JobSelector selector_of(JobId job) {
-  JobSelector selector;
-  selector.job = job;
-  return selector;
-}
-
-JobSelector element_of(JobId job, Bitmap indices) {
-  JobSelector selector;
-  selector.job = job;
-  selector.is_element = true;
-  selector.indices = std::move(indices);
-  return selector;
-}
-
-ControlJobs control_of(JobVerb verb, JobSelector job) {
-  return ControlJobs{verb, {std::move(job)}};
-}
-
-CancelJobs cancel_of(JobId job) {
-  CancelJobs cancel;
-  cancel.filter.jobs.push_back(selector_of(job));
-  return cancel;
-}
-
 Rig::Rig(std::uint32_t nodes, std::vector<EventBatchRef> stored)
     : Rig(config_of(nodes), std::move(stored)) {}
 

@@ -1,5 +1,4 @@
-// Builders for the controller's tests: callers, prepared requests, and a core whose journal and
-// nodes do what the test says. Not for production code.
+// For tests: a core whose journal and nodes do what the test says. Not for production code.
 #pragma once
 
 #include <map>
@@ -8,22 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "admission/testing.h"
 #include "controller/core.h"
-#include "controller/prepare.h"
-#include "state/testing.h"
-#include "text/digest.h"
 
 namespace muster::testing {
-
-inline constexpr Identity kRoot{UserId(0), GroupId(0), true};
-inline constexpr Identity kAlice{UserId(1000), GroupId(100), false};
-inline constexpr Identity kBob{UserId(1001), GroupId(100), false};
-
-PreparedSubmit submit_of(std::shared_ptr<JobSpec> spec, const std::string& script = "#!/bin/sh\n");
-JobSelector selector_of(JobId job);
-JobSelector element_of(JobId job, Bitmap indices);
-ControlJobs control_of(JobVerb verb, JobSelector job);
-CancelJobs cancel_of(JobId job);
 
 /// A core over a journal that keeps what it is given until the test says how much of it is on
 /// stable storage.

@@ -3,6 +3,6 @@
 #pragma once
 
 #include "controller/core.h"
-#include "controller/experiments/search_role.h"
-#include "controller/gateway/gateway.h"
+#include "gateway/gateway.h"
+#include "platform/search/search_role.h"
 #include "precompiled/model.h"

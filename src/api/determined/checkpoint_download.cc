@@ -4,11 +4,11 @@
 
 #include <array>
 
+#include "access/experiment_access.h"
 #include "api/determined/owner_job.h"
 #include "api/http/replies.h"
 #include "api/http/router.h"
 #include "api/services/upstream.h"
-#include "controller/frontend/trial_access.h"
 #include "trials/checkpoint_text.h"
 #include "trials/service_script.h"
 
@@ -84,7 +84,7 @@ Result<Found> find(const ClusterState& state, const std::string& uuid, const Cal
   if (known == nullptr)
     return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
   const Trial& trial = *state.experiments().find(known->trial);
-  const Experiment& experiment = *TRY(frontend::find_own(state, trial.experiment, caller.identity));
+  const Experiment& experiment = *TRY(access::find_own(state, trial.experiment, caller.identity));
   const bool is_there = known->state == CheckpointState::kCompleted ||
                         known->state == CheckpointState::kPartiallyDeleted;
   if (!is_there || state.checkpoints().is_going(uuid)) {

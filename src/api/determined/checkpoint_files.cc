@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <map>
 
+#include "access/experiment_access.h"
 #include "api/determined/owner_job.h"
 #include "api/http/fields.h"
 #include "api/http/replies.h"
 #include "api/http/router.h"
-#include "controller/frontend/collection.h"
-#include "controller/frontend/trial_access.h"
+#include "platform/requests/collection.h"
 #include "text/json_reader.h"
 #include "text/words.h"
 #include "trials/trial_text.h"
@@ -53,14 +53,14 @@ using WorkByExperiment = std::map<ExperimentId, Work>;
 
 /// A checkpoint whose files may go. Errors: kNotFound, kPermissionDenied, kFailedPrecondition.
 Result<const Experiment*> removable(const ClusterState& state,
-                                    const frontend::KeptCheckpoints& keeper,
+                                    const requests::KeptCheckpoints& keeper,
                                     const std::string& uuid, const Caller& caller,
                                     bool is_removal) {
   const CheckpointRef known = state.checkpoints().find(uuid);
   if (known == nullptr)
     return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
-  const Experiment* experiment = TRY(frontend::find_own(
-      state, state.experiments().find(known->trial)->experiment, caller.identity));
+  const Experiment* experiment = TRY(
+      access::find_own(state, state.experiments().find(known->trial)->experiment, caller.identity));
   const auto refuse = [&](std::string_view why) {
     return fail(ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} {}", uuid, why), "");
   };
@@ -74,11 +74,11 @@ Result<const Experiment*> removable(const ClusterState& state,
 
 Result<WorkByExperiment> work_of(const ClusterState& state, const Wish& wish,
                                  const Caller& caller) {
-  const frontend::KeptCheckpoints keeper(state);
+  const requests::KeptCheckpoints keeper(state);
   WorkByExperiment all;
   for (const std::string& uuid : wish.uuids) {
     const Experiment* experiment = TRY(removable(state, keeper, uuid, caller, !wish.globs.empty()));
-    TRY(frontend::check_reachable(*experiment));
+    TRY(requests::check_reachable(*experiment));
     const Checkpoint& known = *state.checkpoints().find(uuid);
     Work& work = all[experiment->id];
     work.spec = experiment->spec;

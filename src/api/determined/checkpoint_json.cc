@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "access/experiment_access.h"
 #include "api/determined/names.h"
 #include "api/determined/trial_json.h"
 #include "text/json_reader.h"
@@ -46,7 +47,7 @@ CheckpointFacts facts_of(const ClusterState& state, const Checkpoint& checkpoint
   const Trial& trial = *state.experiments().find(checkpoint.trial);
   const Experiment& experiment = *state.experiments().find(trial.experiment);
   return {checkpoint, trial.experiment, experiment.spec, trial.hparams,
-          frontend::readers_of(state, experiment)};
+          access::readers_of(state, experiment)};
 }
 
 Status measure_checkpoint(MetricStore& store, CheckpointFacts& facts) {

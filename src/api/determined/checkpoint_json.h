@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "access/experiment_access.h"
 #include "api/http/api_port.h"
-#include "controller/frontend/trial_access.h"
 #include "model/json.h"
 
 namespace muster::api {
@@ -17,7 +17,7 @@ struct CheckpointFacts {
   ExperimentId experiment;
   ExperimentSpecRef spec;
   std::string hparams;
-  frontend::Readers readers;
+  access::Readers readers;
   std::optional<StoredReport> validation = {};  ///< of the same steps
 };
 

@@ -12,7 +12,7 @@
 #include "api/http/fields.h"
 #include "api/http/replies.h"
 #include "api/http/router.h"
-#include "controller/experiments/search_role.h"
+#include "platform/search/search_role.h"
 #include "state/views.h"
 
 namespace muster::api {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "access/experiment_access.h"
 #include "api/determined/checkpoint_list.h"
 #include "api/determined/code_archive.h"
 #include "api/determined/experiment_json.h"
@@ -17,8 +18,7 @@
 #include "api/http/list_order.h"
 #include "api/http/replies.h"
 #include "api/http/router.h"
-#include "controller/frontend/trial_access.h"
-#include "controller/prepare_experiment.h"
+#include "platform/config/prepare_experiment.h"
 #include "text/json_text.h"
 #include "text/yaml_text.h"
 #include "trials/config_layers.h"
@@ -47,7 +47,7 @@ kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, Expe
     ExperimentFacts facts = TRY(facts_of(state, id));
     facts.view.spec =
         spec_shown_to(identity, facts.view.spec,
-                      frontend::readers_of(state, *state.experiments().find(id)).has(identity));
+                      access::readers_of(state, *state.experiments().find(id)).has(identity));
     return facts;
   };
   return look<ExperimentFacts>(port, caller, find)
@@ -491,7 +491,7 @@ kj::Promise<HttpReply> model_definition(ApiPort& port, HttpRequest request) {
                if (experiment == nullptr)
                  return fail(ErrorCode::kNotFound,
                              fmt::format("there is no experiment {}", id.value()), "");
-               TRY(frontend::check_readable(state, *experiment, identity));
+               TRY(access::check_readable(state, *experiment, identity));
                if (experiment->spec->job->script.value() != 0) return experiment->spec->job->script;
                return fail(
                    ErrorCode::kNotFound,

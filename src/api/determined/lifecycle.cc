@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "access/experiment_access.h"
 #include "api/determined/checkpoint_json.h"
 #include "api/determined/experiment_json.h"
 #include "api/determined/names.h"
@@ -11,7 +12,7 @@
 #include "api/http/fields.h"
 #include "api/http/replies.h"
 #include "api/http/router.h"
-#include "controller/gateway/collector.h"
+#include "gateway/collector.h"
 #include "trials/checkpoint_text.h"
 
 namespace muster::api {
@@ -87,7 +88,7 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
                          if (experiment == nullptr)
                            return fail(ErrorCode::kNotFound,
                                        fmt::format("there is no experiment {}", id.value()), "");
-                         TRY(frontend::check_readable(state, *experiment, identity));
+                         TRY(access::check_readable(state, *experiment, identity));
                          Preview preview{rating_task(state, *experiment), {}};
                          for (const RatedCheckpoint& one : preview.task.checkpoints)
                            preview.facts.push_back(TRY(facts_of(state, one.uuid)));

@@ -1,5 +1,5 @@
 // For how long the logs of trials are kept: asked and set.
-#include "controller/backend/log_retention.h"
+#include "platform/rules/log_retention.h"
 
 #include <fmt/format.h>
 #include <kj/vector.h>

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "controller/gateway/gateway.h"
+#include "gateway/gateway.h"
 #include "model/checkpoint.h"
 #include "model/json.h"
 #include "model/view.h"

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
+#include "access/experiment_access.h"
 #include "api/determined/submissions.h"
 #include "api/determined/trial_json.h"
 #include "api/http/fields.h"
 #include "api/http/replies.h"
 #include "api/http/router.h"
 #include "base/hash.h"
-#include "controller/frontend/trial_access.h"
 #include "text/json_reader.h"
 #include "text/json_text.h"
 #include "text/web_time.h"
@@ -183,7 +183,7 @@ kj::Promise<HttpReply> taken(ApiPort& port, const Caller& caller, TrialId trial,
                if (found == nullptr)
                  return fail(ErrorCode::kNotFound,
                              fmt::format("there is no trial {}", trial.value()), "");
-               TRY(frontend::find_own(state, found->experiment, identity));
+               TRY(access::find_own(state, found->experiment, identity));
                return true;
              })
       .then([take = std::move(take)](Result<Known> known) {

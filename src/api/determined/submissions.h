@@ -11,7 +11,7 @@ namespace muster::api {
 /// A task speaks for its own trial alone. Errors: kPermissionDenied.
 Status may_speak(const Caller& caller, TrialId trial);
 
-/// Through the frontend, as a client of the command line.
+/// As a client of the command line.
 kj::Promise<HttpReply> submit_one(ApiPort& port, const Caller& caller, Request request);
 
 }  // namespace muster::api

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "access/experiment_access.h"
 #include "api/determined/checkpoint_json.h"
 #include "api/determined/names.h"
 #include "api/determined/trial_json.h"
@@ -228,7 +229,7 @@ kj::Promise<HttpReply> workloads(ApiPort& port, HttpRequest request) {
                  return fail(ErrorCode::kNotFound,
                              fmt::format("there is no trial {}", trial.value()), "");
                Checkpoints all = state.checkpoints().of(trial);
-               if (frontend::readers_of(state, *state.experiments().find(found->experiment))
+               if (access::readers_of(state, *state.experiments().find(found->experiment))
                        .has(identity))
                  return all;
                for (CheckpointRef& one : all) {

@@ -16,7 +16,7 @@
 #include "api/http/http_message.h"
 #include "api/http/service_book.h"
 #include "base/result.h"
-#include "controller/gateway/gateway.h"
+#include "gateway/gateway.h"
 #include "store/metrics/metric_store.h"
 #include "store/tokens/token_store.h"
 #include "trials/site_defaults.h"
@@ -30,7 +30,7 @@ class ApiPort {
  public:
   virtual ~ApiPort() = default;
 
-  /// As a client of the command line: through the frontend. One reply for each request.
+  /// As a client of the command line. One reply for each request.
   virtual kj::Promise<std::vector<Reply>> submit(const Caller& caller,
                                                  std::vector<Request> requests) = 0;
   virtual kj::Promise<std::optional<Error>> report(const Caller& caller, MetricReport report) = 0;

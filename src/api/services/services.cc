@@ -5,12 +5,13 @@
 
 #include <algorithm>
 
+#include "access/job_access.h"
 #include "api/http/fields.h"
 #include "api/http/replies.h"
 #include "api/http/router.h"
 #include "api/services/proxy.h"
-#include "controller/frontend/frontend.h"
 #include "trials/determined_text.h"
+#include "workload/requests/job_requests.h"
 
 namespace muster::api {
 namespace {
@@ -150,7 +151,7 @@ Result<ServiceJob> find_service(const ClusterState& state, std::string_view clus
   const Job* job = job_named(state, cluster, name);
   if (job == nullptr) return fail(no_service(name));
   const bool may_use =
-      caller.claims.scope != TokenScope::kTask && frontend::may_control(*job, caller.identity);
+      caller.claims.scope != TokenScope::kTask && access::may_control(*job, caller.identity);
   if (!may_use) {
     return fail(ErrorCode::kPermissionDenied,
                 fmt::format("service {} is {}'s", name, job->spec->get(JobText::kUserName)),

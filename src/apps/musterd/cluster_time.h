@@ -1,8 +1,8 @@
-// The cluster's time (controller/cluster_clock.h) as every thread of the controller reads it. The
+// The cluster's time (engine/cluster_clock.h) as every thread of the controller reads it. The
 // core's thread keeps it.
 #pragma once
 
-#include "controller/cluster_clock.h"
+#include "engine/cluster_clock.h"
 
 namespace muster::daemon {
 

@@ -8,8 +8,8 @@
 #include "apps/musterd/handover.h"
 #include "apps/musterd/log_line.h"
 #include "apps/musterd/messages.h"
-#include "controller/logs/log_book.h"
 #include "env/posix/crash_note.h"
+#include "platform/logs/log_book.h"
 #include "wire/controller_calls.h"
 
 namespace muster::daemon {

@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "apps/musterd/threads.h"
-#include "controller/backlog.h"
+#include "engine/backlog.h"
 #include "wire/rpc_server.h"
 
 namespace muster::daemon {

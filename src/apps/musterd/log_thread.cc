@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "apps/musterd/threads.h"
-#include "controller/backend/log_retention.h"
-#include "controller/logs/log_role.h"
+#include "platform/logs/log_role.h"
+#include "platform/rules/log_retention.h"
 
 namespace muster::daemon {
 namespace {

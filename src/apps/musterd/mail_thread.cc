@@ -7,8 +7,8 @@
 #include <csignal>
 
 #include "apps/musterd/threads.h"
-#include "controller/backend/mail_queue.h"
 #include "env/posix/process_runner.h"
+#include "workload/mail/mail_queue.h"
 
 namespace muster::daemon {
 namespace {

@@ -23,12 +23,9 @@
 #include "apps/musterd/handover.h"
 #include "apps/musterd/threads.h"
 #include "base/version.h"
-#include "controller/backend/damaged_blobs.h"
-#include "controller/backend/trial_rules.h"
-#include "controller/drop_job.h"
-#include "controller/history_check.h"
-#include "controller/recovery.h"
-#include "controller/replay_recorder.h"
+#include "engine/history_check.h"
+#include "engine/recovery.h"
+#include "engine/replay_recorder.h"
 #include "env/posix/clocks.h"
 #include "env/posix/conf_files.h"
 #include "env/posix/crash_note.h"
@@ -36,11 +33,14 @@
 #include "env/posix/own_folder.h"
 #include "env/posix/standard_streams.h"
 #include "env/write_error.h"
+#include "platform/maintenance/drop_job.h"
+#include "platform/rules/trial_rules.h"
 #include "slurm/conf/conf_companions.h"
 #include "slurm/conf/conf_shown.h"
 #include "text/words.h"
 #include "wire/controller_client.h"
 #include "wire/socket.h"
+#include "workload/launch/damaged_blobs.h"
 
 namespace muster::daemon {
 namespace {
@@ -401,8 +401,8 @@ int run(const std::string& conf_path, const Handover& before) {
   if (!http->warning.empty()) log_line(http->warning);
   served = *http;
   hand_over_sockets({http->listen_fd, http->services_fd});
-  core.serve_http(HttpFacts{http->address.empty() ? "" : "http://" + http->address, http->token_key,
-                            http->cluster_id});
+  core.serve_http(HttpEndpoint{http->address.empty() ? "" : "http://" + http->address,
+                               http->token_key, http->cluster_id});
   auto tokens = with_patience(options, [&] {
     return TokenStore::open(options.state_folder + "/tokens", http->token_key, core.state().time());
   });

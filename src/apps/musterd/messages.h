@@ -9,17 +9,17 @@
 #include <variant>
 #include <vector>
 
-#include "controller/backend/mail_queue.h"
-#include "controller/command.h"
 #include "controller/core.h"
-#include "controller/experiments/search_role.h"
-#include "controller/gateway/gateway.h"
-#include "controller/planning/forecast.h"
-#include "controller/planning/planner_role.h"
+#include "engine/command.h"
 #include "env/channel.h"
+#include "gateway/gateway.h"
 #include "journal/sqlite_journal.h"
+#include "platform/search/search_role.h"
 #include "store/metrics/metric_store.h"
 #include "store/tokens/token_store.h"
+#include "workload/mail/mail_queue.h"
+#include "workload/planning/forecast.h"
+#include "workload/planning/planner_role.h"
 
 namespace muster::daemon {
 

@@ -16,8 +16,8 @@
 
 #include "apps/musterd/threads.h"
 #include "base/turn_queue.h"
-#include "controller/checkpoint_schedule.h"
-#include "controller/recovery.h"
+#include "engine/checkpoint_schedule.h"
+#include "engine/recovery.h"
 #include "env/posix/clocks.h"
 #include "state/views.h"
 

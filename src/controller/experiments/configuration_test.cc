@@ -6,9 +6,9 @@
 #include <string>
 #include <variant>
 
-#include "controller/experiments/search_role.h"
 #include "controller/experiments/testing.h"
-#include "controller/prepare_experiment.h"
+#include "platform/config/prepare_experiment.h"
+#include "platform/search/search_role.h"
 #include "text/json_reader.h"
 #include "text/json_text.h"
 #include "text/launch_size.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <csignal>
 
-#include "controller/backend/log_retention.h"
 #include "controller/experiments/testing.h"
+#include "platform/rules/log_retention.h"
 #include "records/batch_codec.h"
 #include "search/searcher.h"
 #include "state/views.h"

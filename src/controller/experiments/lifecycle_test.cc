@@ -2,9 +2,9 @@
 // their checkpoints goes, and what they may use.
 #include <gtest/gtest.h>
 
-#include "controller/drop_job.h"
+#include "access/experiment_access.h"
 #include "controller/experiments/testing.h"
-#include "controller/frontend/trial_access.h"
+#include "platform/maintenance/drop_job.h"
 
 namespace muster {
 namespace {
@@ -565,7 +565,7 @@ TEST(Visibility, IsItsOwnersUntilItIsOpened) {
     Identity reader;
     reader.user = UserId(user);
     reader.is_operator = is_operator;
-    return frontend::check_readable(lab.rig.core.state(), lab.experiment(), reader).has_value();
+    return access::check_readable(lab.rig.core.state(), lab.experiment(), reader).has_value();
   };
   const std::uint32_t owner = lab.experiment().spec->user.value();
   EXPECT_TRUE(may_read(owner) && may_read(3000, true));

@@ -1,8 +1,8 @@
 // What lines of trials' logs set off, and how long logs are kept.
 #include <gtest/gtest.h>
 
-#include "controller/backend/log_retention.h"
 #include "controller/experiments/testing.h"
+#include "platform/rules/log_retention.h"
 #include "records/batch_codec.h"
 #include "search/searcher.h"
 #include "state/views.h"

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "controller/backend/trial_rules.h"
 #include "controller/experiments/testing.h"
+#include "platform/rules/trial_rules.h"
 
 namespace muster {
 namespace {

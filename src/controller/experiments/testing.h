@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "controller/experiments/search_role.h"
-#include "controller/prepare_experiment.h"
 #include "controller/testing.h"
+#include "platform/config/prepare_experiment.h"
+#include "platform/search/search_role.h"
 #include "records/batch_codec.h"
 
 namespace muster::testing {

@@ -1,9 +1,0 @@
-#include "controller/command.h"
-
-#include "base/variant_members.h"
-
-namespace muster {
-
-template class Variant<PreparedRequestKinds>;
-
-}  // namespace muster

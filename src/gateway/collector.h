@@ -1,0 +1,62 @@
+// Sees to it that of experiments which have ended only those checkpoints stay that their retention
+// keeps. Which those are hangs upon the metric store, so that it is found out here and handed to
+// the core, which begins the job that deletes the others.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <functional>
+#include <set>
+
+#include "engine/command.h"
+#include "platform/rules/retention.h"
+#include "state/cluster_state.h"
+#include "store/metrics/metric_store.h"
+
+namespace muster {
+
+/// The checkpoints of an experiment that are whole and not being deleted, trial by trial, without
+/// their metrics.
+struct RatingTask {
+  std::vector<RatedCheckpoint> checkpoints;
+  std::vector<std::int64_t> steps;  ///< of each
+  std::string metric;
+  bool smaller_is_better = true;
+};
+RatingTask rating_task(const ClusterState& state, const Experiment& experiment);
+/// Fills in the metrics.
+Status rate(MetricStore& store, RatingTask& task);
+
+class Collector {
+ public:
+  using Measure = std::function<kj::Promise<void>(std::function<void(MetricStore&)>)>;
+  /// To the core; the replies come once it has said what happened.
+  using Submit = std::function<kj::Promise<std::vector<Reply>>(PreparedRequest)>;
+  /// `keep`: runs a promise to its end. Lifetime: the state outlives it.
+  using Keep = std::function<void(kj::Promise<void>)>;
+  Collector(const ClusterState& state, kj::Timer& timer, Measure measure, Submit submit, Keep keep)
+      : state_(state),
+        timer_(timer),
+        measure_(std::move(measure)),
+        submit_(std::move(submit)),
+        keep_(std::move(keep)) {}
+
+  /// Looks at all experiments: once, at the beginning.
+  void begin();
+  /// After the batch was applied.
+  void on_batch(const EventBatch& batch);
+
+ private:
+  void consider(ExperimentId id);
+  kj::Promise<void> collect(ExperimentId id);
+
+  const ClusterState& state_;
+  kj::Timer& timer_;
+  Measure measure_;
+  Submit submit_;
+  Keep keep_;
+  std::set<ExperimentId> in_flight_;
+};
+
+}  // namespace muster

@@ -1,0 +1,48 @@
+// Reads what trials' tasks write, before it is stored: lines that match log policies, and lines
+// that are reports. Says what it found and does nothing about it. Single-threaded.
+//
+// Where a stream's present line began is what the store has of it, so that after a start the same
+// lines are read again as before: what comes of a line must bear being told twice.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/command.h"
+#include "platform/logs/log_book.h"
+#include "store/logs/log_store.h"
+
+namespace muster {
+
+class LogWatch {
+ public:
+  LogWatch(LogStore& store, LogBook& book) : store_(store), book_(book) {}
+
+  /// What the lines that end in this fragment set off, in their order: of each policy the first of
+  /// a run alone. Bytes that were read before say nothing again. A longer line than 16 KiB is read
+  /// in parts. Errors: kUnavailable: what the store has of the stream cannot be read; the fragment
+  /// is to be given again. Cost: some 2 ms for each MiB with two policies, besides what is found.
+  Result<std::vector<LogFinding>> read(NodeIndex node, const LogFragment& fragment);
+  /// Nothing of the stream is under way: where it is follows from the store.
+  void forget(const LogStreamId& stream) { streams_.erase(stream); }
+  void forget_all() { streams_.clear(); }
+  std::size_t stream_count() const { return streams_.size(); }
+
+ private:
+  struct Stream {
+    std::uint64_t next_offset = 0;
+    std::string tail;  ///< of a line without an end
+  };
+  Result<Stream*> stream_of(const LogStreamId& id);
+  static std::string take_lines(Stream& stream, const LogFragment& fragment);
+  void find_matches(const WatchRules& rules, NodeIndex node, const LogFragment& fragment,
+                    const std::string& text, std::vector<LogFinding>& out);
+
+  LogStore& store_;
+  LogBook& book_;
+  std::map<LogStreamId, Stream> streams_;
+};
+
+}  // namespace muster

@@ -1,0 +1,63 @@
+#include "platform/requests/trial_jobs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "admission/job_check.h"
+#include "admission/submit.h"
+#include "base/hash.h"
+#include "trials/trial_text.h"
+
+namespace muster::requests {
+namespace {
+
+constexpr Identity kHouse{UserId(0), GroupId(0), true};
+
+bool has_gpus(const ClusterState& state, PartitionIndex partition) {
+  return std::ranges::any_of(state.partition(partition).nodes, [&](NodeIndex node) {
+    return std::ranges::any_of(state.nodes().at(node).config.gres,
+                               [](const GresPool& pool) { return pool.name == "gpu"; });
+  });
+}
+
+}  // namespace
+
+std::string own_run_folder(const Draft& draft, std::string_view root, std::string_view name) {
+  const std::uint64_t mark =
+      Hasher().add(draft.state().cluster_id()).add(draft.now().microseconds()).add(name).digest();
+  return fmt::format("{}/{}-{:08x}", root, name, mark & 0xffffffff);
+}
+
+void give_slots(const ClusterState& state, JobSpec& job, std::uint32_t slots, bool is_single_node) {
+  const auto partitions = admission::choose_partitions(state, job.get(JobText::kPartition));
+  const bool is_gpu = partitions.has_value() && has_gpus(state, partitions->front());
+  job.task_count = std::max(slots, 1U);
+  job.given |= given_option::kTaskCount;
+  job.min_nodes = 1;
+  job.max_nodes = is_single_node ? 1 : 0;
+  if (is_single_node) job.given |= given_option::kNodes;
+  job.text.set(JobText::kGresPerTask, slots > 0 && is_gpu ? "gpu:1" : "");
+}
+
+Result<JobId> submit_for_owner(Draft& draft, std::shared_ptr<JobSpec> job, std::uint16_t hold) {
+  PreparedSubmit submission;
+  submission.spec = std::move(job);
+  submission.hold = hold;
+  const Reply reply = TRY(admission::submit(draft, submission, kHouse));
+  return reply.job;
+}
+
+Status submit_trial(Draft& draft, const ExperimentSpec& spec, std::string_view experiment,
+                    const TrialJob& trial) {
+  auto job = std::make_shared<JobSpec>(*spec.job);
+  job->trial = trial.id;
+  job->runs_before = trial.runs_before;
+  job->text.set(JobText::kName, fmt::format("{}.{}", experiment, trial.index.value()));
+  job->text.set(JobText::kStdOut, trial_folder(spec, trial.id) + "/output.log");
+  [[maybe_unused]] const JobId ignored = TRY(submit_for_owner(
+      draft, std::move(job), trial.is_held ? job_flag::kTrialHeld : std::uint16_t{0}));
+  return {};
+}
+
+}  // namespace muster::requests

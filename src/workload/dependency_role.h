@@ -1,0 +1,33 @@
+// From waiting for other jobs to eligible, or to never.
+#pragma once
+
+#include "engine/engine.h"
+#include "workload/dependencies/dependency_index.h"
+#include "workload/roles.h"
+
+namespace muster {
+
+class DependencyRole {
+ public:
+  explicit DependencyRole(WorkloadRoles& roles);
+
+  void load();
+  void on_event(const Event& event);
+  /// Jobs wait to be looked at, because what they wait for has changed.
+  bool has_affected() const { return index_.has_affected(); }
+  /// Looks at them, as far as the turn's allowance goes.
+  void settle_dependencies();
+
+ private:
+  TimePoint now() const { return engine_.now(); }
+  DependencyOutcome settle_elements_of(const Job& record, const AffectedJob& affected,
+                                       WholeArrays& wholes);
+  void settle_dependencies_of(const Job& job, const DependencyOutcome& outcome);
+
+  WorkloadRoles& roles_;
+  Engine& engine_;
+  const ClusterState& state_;
+  DependencyIndex index_;
+};
+
+}  // namespace muster

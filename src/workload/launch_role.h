@@ -1,0 +1,108 @@
+// Launches: from the order to the nodes' word that they run it, or the end with its cause. A launch
+// is a promise: within MusterLaunchTimeout there is a process, or an end.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "engine/engine.h"
+#include "workload/launch/blob_cache.h"
+#include "workload/launch/launch_queue.h"
+#include "workload/roles.h"
+
+namespace muster {
+
+class LaunchRole {
+ public:
+  explicit LaunchRole(WorkloadRoles& roles);
+
+  /// The step is sent to its nodes once this turn's batch is durable, and watched from now on.
+  void order_launch(const StepId& step);
+  /// A step of the restored state that not all of its nodes have said to run.
+  void watch_launch(const StepId& step);
+  /// Every part was heard of, or the step is over.
+  void forget_launch(const StepId& step);
+  /// Sends a step to its nodes: what is large of it in turn with others. False: it waits for blobs.
+  /// Requires: it is durable.
+  bool launch(const StepId& step);
+  /// Launches whose turn it is.
+  void serve_launches();
+  /// Launches may go that a turn had no time for.
+  bool has_turns_left() const { return has_turns_left_; }
+  void serve_turns_left();
+  /// Ends launches that cannot be, and those whose time is over.
+  void watch_launches();
+  /// Everybody's time begins anew: this process stood still.
+  void extend_all();
+
+  /// What was asked for by WorkloadPort::fetch_blob. An error ends the launches that wait for it.
+  void on_blob(BlobId id, Result<Bytes> bytes);
+  void keep_blob(const BlobWrite& blob) { blobs_.put(blob.id, blob.bytes); }
+  /// The node's agent has received its part of the launch.
+  void on_received(NodeIndex node, const StepId& step);
+  /// The node's agent does not take it, and says why.
+  void on_refused(NodeIndex node, const LaunchStep& launch, const std::string& why);
+  /// The node's connection is over: what was on its way there is sent again when it registers.
+  void forget_node(NodeIndex node) { queue_.forget(node); }
+  bool is_waiting(const LaunchPart& part) const { return queue_.is_waiting(part); }
+
+  /// The step if it may still be launched; null: it is over, or its job ends.
+  const StepState* find_launchable(const StepId& step) const;
+
+ private:
+  enum class Launch { kSent, kWaits, kDoomed };
+  /// What launches of late say to all their nodes, and what they were made of.
+  struct CommonLaunchKey {
+    std::uint64_t launch_key = 0;
+    TimePoint end_time;
+    JobSpecRef spec;
+    AllocationRef allocation;
+    StepLayoutRef layout;
+    friend bool operator==(const CommonLaunchKey&, const CommonLaunchKey&) = default;
+  };
+  /// A launch that cannot be, until the next tick ends it.
+  struct Doom {
+    std::string why;
+    std::uint64_t launch_key = 0;
+    std::optional<NodeIndex> node = {};  ///< whose fault it is; none: the job's own
+  };
+
+  TimePoint now() const { return engine_.now(); }
+  void extend_launch(const StepId& step, TimePoint deadline);
+  bool is_launch_held_up(const StepId& step);
+  void begin_time(const StepId& step, std::span<const std::size_t> parts);
+  void fail_launch(const StepId& step, const std::string& why, bool is_node_fault,
+                   std::optional<NodeIndex> culprit = std::nullopt);
+  Bytes bytes_of(BlobId id, const StepId& waiting);
+  bool awaits_blob(const StepId& step) const;
+  bool is_launchable_on(const StepState& step, std::size_t part) const;
+  std::size_t launch_bytes(const Job& job, const StepState& step) const;
+  bool resume_launch(const StepId& step);
+  bool take_turn(const LaunchPart& part);
+  Launch send_launch(const Job& job, const StepState& step, std::span<const std::size_t> parts);
+  void send_part(LaunchStep& message, const Job& job, const StepState& step, std::size_t part);
+  const LaunchStep& common_launch(const Job& job, const StepState& step);
+
+  WorkloadRoles& roles_;
+  Engine& engine_;
+  ClusterState& state_;
+  BlobCache blobs_;
+  std::map<BlobId, std::set<StepId>> waiting_launches_;
+  /// What has come for a launch that waits for more: the cache may be too small for all that one
+  /// launch needs.
+  std::map<StepId, std::map<BlobId, Bytes>> fetched_;
+  LaunchQueue queue_;
+  std::map<StepId, std::pair<CommonLaunchKey, LaunchStep>> common_launches_;
+  std::map<StepId, Bitmap> told_;  ///< parts that were sent in their turn, of steps being launched
+  bool has_turns_left_ = false;
+  /// When a step that no node has said to run yet is given up.
+  std::map<StepId, TimePoint> launch_deadlines_;
+  std::set<std::pair<TimePoint, StepId>> launch_watch_;
+  std::map<StepId, Doom> doomed_launches_;
+};
+
+}  // namespace muster

@@ -1,0 +1,68 @@
+// What the core knows of a node's agent beside the state: derived, lost on restart, rebuilt by the
+// agents' messages.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/time.h"
+#include "model/agent_message.h"
+
+namespace muster {
+
+struct NodeLink {
+  bool is_connected = false;
+  std::uint64_t agent_id = 0;  ///< of the agent that is connected, or was last
+  std::uint32_t protocol = 0;  ///< as in its registration
+  TimePoint last_contact;      ///< unset: nothing heard since the controller started
+  std::uint32_t load_hundredths = 0;
+  std::uint64_t free_memory_mib = 0;
+  bool has_moved_ids = false;  ///< it knew ids beyond our state's, and they were believed
+  TimePoint warned;            ///< when it was last logged that it spoke of what is not its own
+  /// Attempts that ran on while the node counted as lost: until they are gone the node takes no
+  /// work.
+  std::set<std::pair<JobId, std::uint32_t>> fenced;
+  /// Steps there, with the keys of their launches, that the state knows nothing of though their
+  /// runs go on: as fenced.
+  std::set<std::pair<StepId, std::uint64_t>> fenced_steps;
+  /// For steps there, given while it was away.
+  std::vector<SignalStep> missed_signals;
+  static constexpr std::ptrdiff_t kMissedSignalsMax = 1'000;  ///< of one user's
+  /// One agent's word is not believed without end.
+  static constexpr std::size_t kFencedMax = 10'000;
+  /// Supervisors lost in a row, after which a node is drained or a job is held.
+  static constexpr std::uint32_t kLossesMax = 5;
+  bool is_fenced() const { return !fenced.empty() || !fenced_steps.empty(); }
+  std::uint32_t losses =
+      0;  ///< of supervisors, one launch after the other, without an end in between
+  TimePoint last_loss;
+  std::set<JobId> lost_jobs;  ///< whose these were
+};
+
+/// How far a running step has come on its nodes, by place in its layout.
+struct StepProgress {
+  Bitmap running;
+  Bitmap done;
+  std::map<std::size_t, StepPart>
+      parts;  ///< of nodes that are done and not released: a release journals its part
+  bool is_out_of_memory = false;
+  bool is_lost = false;
+  bool is_node_fault = false;
+  bool is_timeout = false;
+  /// Of how many parts something was heard.
+  std::size_t heard() const {
+    Bitmap all = running;
+    all |= done;
+    return all.count();
+  }
+};
+
+/// A node's word that it runs its part of a step.
+struct HeardStart {
+  TimePoint time;
+  StepId step;
+  std::size_t part = 0;  ///< place in the step's layout
+};
+
+}  // namespace muster

@@ -1,0 +1,123 @@
+#include "workload/planning/plan_report.h"
+
+#include <set>
+#include <utility>
+
+#include "sched/reasons.h"
+
+namespace muster {
+
+PendingReason JobWords::of(JobId job) const {
+  const std::size_t page = job.value() / Page().size();
+  if (page >= pages_.size() || pages_[page] == nullptr) return PendingReason::kNone;
+  return (*pages_[page])[job.value() % Page().size()];
+}
+
+void JobWords::set(JobId job, PendingReason word) {
+  const std::size_t index = job.value() / Page().size();
+  if (index >= pages_.size()) {
+    pages_.resize(index + 1);
+    is_shared_.resize(index + 1);
+  }
+  std::shared_ptr<Page>& page = pages_[index];
+  if (page == nullptr) {
+    page = std::make_shared<Page>();
+    page->fill(PendingReason::kNone);
+    ++page_count_;
+  } else if (is_shared_[index]) {
+    page = std::make_shared<Page>(*page);
+  }
+  is_shared_[index] = false;
+  (*page)[job.value() % Page().size()] = word;
+}
+
+JobWords JobWords::picture() {
+  is_shared_.assign(pages_.size(), true);
+  return *this;
+}
+
+std::optional<Reasons> PlanReport::find(JobId job) const {
+  Reasons reasons;
+  reasons.word = words.of(job);
+  if (reasons.word == PendingReason::kNone) return std::nullopt;
+  if (reasons.word == PendingReason::kBadConstraints) reasons.expected_start = TimePoint::never();
+  if (const auto window = windows.find(job); window != windows.end()) {
+    reasons.expected_start = window->second.start;
+    reasons.planned_nodes = window->second.nodes;
+  }
+  return reasons;
+}
+
+/// The best of a shape may wait for room; those behind it wait for it.
+void PlanReporter::tell(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan,
+                        std::size_t place) {
+  const sched::Shape& shape = snapshot.shapes()[place];
+  Told& before = told_[place];
+  if (shape.serial == 0 || shape.ready.empty()) {
+    before = {};
+    return;
+  }
+  Told now;
+  now.serial = shape.serial;
+  now.first = shape.ready.begin()->job;
+  now.first_word = sched::reason_word(snapshot, plan, now.first);
+  now.behind_word =
+      now.first_word == PendingReason::kResources ? PendingReason::kPriority : now.first_word;
+  if (now.serial != before.serial || now.behind_word != before.behind_word) {
+    for (const sched::Rank& rank : shape.ready) words_.set(rank.job, now.behind_word);
+  } else if (before.first != now.first && words_.of(before.first) != now.behind_word) {
+    words_.set(before.first, now.behind_word);
+  }
+  if (words_.of(now.first) != now.first_word) words_.set(now.first, now.first_word);
+  before = now;
+}
+
+/// Ids rise for ever, and what was once said of a job stays: now and then everything is said anew.
+void PlanReporter::forget_what_is_old() {
+  constexpr std::size_t kSlack = 64;
+  if (words_.page_count() <= 2 * pages_at_first_ + kSlack && !told_.empty()) return;
+  words_ = {};
+  told_.clear();
+  windowed_.clear();
+  pages_at_first_ = 0;
+}
+
+std::shared_ptr<const PlanReport> PlanReporter::report(const sched::ClusterSnapshot& snapshot,
+                                                       const sched::Plan& plan, Seq seq) {
+  const auto fresh = snapshot.ready_since(revision_);
+  if (!fresh) told_.clear();  // too long ago to tell
+  forget_what_is_old();
+  told_.resize(snapshot.shapes().size());
+  const auto tell_behind = [&](JobId job) {
+    if (snapshot.find_pending(job) == nullptr) return;
+    const sched::ShapeIndex shape = snapshot.shape_of(job);
+    const Told& told = told_[shape.value()];
+    if (told.serial == snapshot.shape(shape).serial) words_.set(job, told.behind_word);
+  };
+  for (const JobId job : std::exchange(windowed_, {})) tell_behind(job);
+  if (fresh) {
+    for (const auto& [revision, job] : *fresh) tell_behind(job);
+  }
+  revision_ = snapshot.revision();
+  for (std::size_t place = 0; place < told_.size(); ++place) tell(snapshot, plan, place);
+  if (pages_at_first_ == 0) pages_at_first_ = words_.page_count();
+  auto report = std::make_shared<PlanReport>();
+  report->seq = seq;
+  std::set<NodeIndex> planned;
+  for (const sched::Window& window : plan.windows) {
+    for (const sched::NodeAmount& amount : window.nodes) planned.insert(amount.node);
+    PlanReport::Window& shown = report->windows[window.job];
+    if (shown.start.is_set() && shown.start <= window.start) continue;
+    shown.start = window.start;
+    shown.nodes.clear();
+    for (const sched::NodeAmount& amount : window.nodes) shown.nodes.push_back(amount.node);
+    // Whoever has a window waits for room, however many of its shape go before it.
+    words_.set(window.job, sched::reason_word(snapshot, plan, window.job));
+    windowed_.push_back(window.job);
+  }
+  report->planned_nodes.assign(planned.begin(), planned.end());
+  report->words = words_.picture();
+  return report;
+}
+
+}  // namespace muster

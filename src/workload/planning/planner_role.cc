@@ -1,0 +1,67 @@
+#include "workload/planning/planner_role.h"
+
+#include <algorithm>
+
+#include "sched/reasons.h"
+
+namespace muster {
+
+PlannerRole::PlannerRole(const sched::PlanOptions& options) : options_(options), feed_(snapshot_) {}
+PlannerRole::~PlannerRole() = default;
+
+void PlannerRole::start() {
+  feed_.load(state_);
+  elastic_.load(state_);
+  planned_revision_ = 0;
+}
+
+void PlannerRole::apply(const EventBatch& batch) {
+  for (const BlobWrite& blob : batch.blobs) state_.add_blob(blob);
+  for (const Event& event : batch.events) {
+    state_.apply(event);
+    elastic_.note(event);
+    if (state_.is_configured()) feed_.on_event(event, state_);
+  }
+  if (state_.is_configured()) feed_.settle(state_);
+  state_.seal(batch.seq);
+}
+
+std::optional<PlanResult> PlannerRole::plan(TimePoint now) {
+  if (!state_.is_configured()) return std::nullopt;
+  if (is_in_flight_) {
+    if (!await_ || state_.seq() < *await_) return std::nullopt;
+    is_in_flight_ = false;
+    await_.reset();
+  }
+  snapshot_.advance_time(std::max(now, state_.time()));
+  const bool has_changed = snapshot_.revision() != planned_revision_;
+  const bool is_looking = elastic_.is_due(now, has_changed || has_unlooked_change_);
+  if (!has_changed && !is_looking) return std::nullopt;
+  has_unlooked_change_ = has_changed || has_unlooked_change_;
+  planned_revision_ = snapshot_.revision();
+  auto plan = std::make_shared<const sched::Plan>(
+      planner_.plan(snapshot_, std::max(now, state_.time()), options_));
+  is_in_flight_ = true;
+  last_plan_ = plan;
+  PlanResult result{state_.seq(), plan, reporter_.report(snapshot_, *plan, state_.seq())};
+  if (is_looking && plan->starts.empty()) {
+    has_unlooked_change_ = false;
+    result.resize = elastic_.look(state_, feed_, snapshot_, *plan, std::max(now, state_.time()));
+  }
+  return result;
+}
+
+std::map<JobId, Reasons> PlannerRole::explain(std::span<const JobId> jobs) const {
+  std::map<JobId, Reasons> reasons;
+  if (last_plan_ == nullptr) return reasons;
+  for (const JobId job : jobs) {
+    const sched::PendingJob* pending = snapshot_.find_pending(job);
+    if (pending == nullptr ||
+        !snapshot_.shape(snapshot_.shape_of(job)).ready.contains(pending->rank()))
+      continue;
+    reasons[job] = sched::reasons_of(snapshot_, *last_plan_, job);
+  }
+  return reasons;
+}
+
+}  // namespace muster

@@ -1,0 +1,65 @@
+// The planner as a follower: keeps its own replica, and makes a plan when something changed and the
+// last one has been consumed.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "model/reason.h"
+#include "sched/planner.h"
+#include "state/cluster_state.h"
+#include "workload/planning/elastic_feed.h"
+#include "workload/planning/plan_report.h"
+#include "workload/planning/snapshot_feed.h"
+
+namespace muster {
+
+/// A plan and the state it was made from.
+struct PlanResult {
+  Seq seq;
+  std::shared_ptr<const sched::Plan> plan;
+  std::shared_ptr<const PlanReport> report;
+  std::optional<sched::Resize> resize = {};  ///< of an elastic trial's job
+};
+
+class PlannerRole {
+ public:
+  explicit PlannerRole(const sched::PlanOptions& options);
+  ~PlannerRole();
+
+  ClusterState& state() { return state_; }
+  const ClusterState& state() const { return state_; }
+  /// Where each plan leaves which job it is placing. Lifetime: outlives the role.
+  void show_work(JobId& placing) { options_.placing = &placing; }
+  /// To be called once `state()` has been restored.
+  void start();
+  void apply(const EventBatch& batch);
+  /// A plan when one is due: something changed since the last, a job became eligible, or elastic
+  /// trials are to be looked at. Nullopt: nothing to plan, or the last plan's starts are not
+  /// applied yet. Cost: a plan.
+  std::optional<PlanResult> plan(TimePoint now);
+  /// The core has turned plan `seq` into batches up to `until`.
+  void consumed(Seq until) { await_ = until; }
+  const sched::ClusterSnapshot& snapshot() const { return snapshot_; }
+  /// All that stands in the way of each of these jobs that waits for room, by the last plan. Cost:
+  /// O(nodes + windows) a job.
+  std::map<JobId, Reasons> explain(std::span<const JobId> jobs) const;
+
+ private:
+  sched::PlanOptions options_;
+  ClusterState state_;
+  sched::ClusterSnapshot snapshot_;
+  SnapshotFeed feed_;
+  ElasticFeed elastic_;
+  sched::Planner planner_;
+  std::shared_ptr<const sched::Plan> last_plan_;
+  PlanReporter reporter_;
+  std::uint64_t planned_revision_ = 0;
+  bool has_unlooked_change_ = false;  ///< since elastic trials were looked at
+  bool is_in_flight_ = false;
+  std::optional<Seq> await_;
+};
+
+}  // namespace muster

@@ -1,0 +1,29 @@
+// What a person's hold of a job and its release change: those of scontrol hold, uhold and release,
+// and of a priority that is set.
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "engine/draft.h"
+
+namespace muster::requests {
+
+/// Adds to `change` what holds the job; one that runs goes on, and is held should it come back to
+/// the queue. `as_user`: with the hold of its owner, whoever gives it.
+/// Errors: kFailedPrecondition when it is over and does not come back, or a trial's that runs.
+std::optional<Error> hold_job(const Job& job, const Identity& identity, bool as_user,
+                              JobChanged& change);
+
+/// Adds to `change` what lifts every hold of the job, with the priority that it was submitted with.
+/// Requires: the job waits or is held. Errors: kPermissionDenied for an operator's hold,
+/// kFailedPrecondition for that of its experiment or search.
+std::optional<Error> release_job(const Draft& draft, const Job& job, const Identity& identity,
+                                 JobChanged& change);
+
+/// Whether a release would have nothing to lift yet: the job comes back to the queue held by how it
+/// ended (scontrol requeuehold, RequeueExitHold), once its nodes are clean. Errors:
+/// kFailedPrecondition.
+std::optional<Error> check_release_is_due(const Job& job);
+
+}  // namespace muster::requests

@@ -1,0 +1,28 @@
+// What the workload needs of the world.
+#pragma once
+
+#include "base/result.h"
+#include "model/agent_message.h"
+#include "model/ids.h"
+
+namespace muster {
+
+/// Called within a turn; an implementation must not call back into the controller.
+class WorkloadPort {
+ public:
+  virtual ~WorkloadPort() = default;
+  /// At once: what the message says is durable.
+  virtual void send(NodeIndex node, const ToAgent& message) = 0;
+  /// The plan last given has become events up to `until`.
+  virtual void plan_consumed(Seq until) = 0;
+  /// Asks for a blob; LaunchRole::on_blob answers.
+  virtual void fetch_blob(BlobId id) = 0;
+  /// The configuration file is to be read again, soon after this returns. Errors: what is wrong
+  /// with the file; nothing changes then.
+  virtual Status reconfigure() = 0;
+  /// A node has met a newer leader than this one: the state is an older copy. The controller is to
+  /// start again under an epoch beyond that.
+  virtual void lead_beyond(Epoch epoch) = 0;
+};
+
+}  // namespace muster
