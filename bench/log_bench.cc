@@ -14,7 +14,7 @@
 #include "bench/cold_file.h"
 #include "bench/log_lines.h"
 #include "bench/stopwatch.h"
-#include "store/logs/log_store.h"
+#include "store/logs/sqlite_logs.h"
 
 namespace muster::bench {
 namespace {
@@ -29,7 +29,7 @@ struct Size {
 };
 
 std::unique_ptr<LogStore> opened(const std::string& path) {
-  auto store = LogStore::open({.path = path});
+  auto store = open_sqlite_logs({.path = path});
   CHECK(store.has_value(), "{}", store.error().text());
   return std::move(store).value();
 }

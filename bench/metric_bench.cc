@@ -14,7 +14,7 @@
 
 #include "bench/cold_file.h"
 #include "bench/stopwatch.h"
-#include "store/metrics/metric_store.h"
+#include "store/metrics/sqlite_metrics.h"
 
 namespace muster::bench {
 namespace {
@@ -59,7 +59,7 @@ MetricReport report_of(std::uint64_t trial, std::uint64_t step) {
 }
 
 std::unique_ptr<MetricStore> opened(const std::string& path) {
-  auto store = MetricStore::open({.path = path});
+  auto store = open_sqlite_metrics({.path = path});
   CHECK(store.has_value(), "{}", store.error().text());
   return std::move(store).value();
 }

@@ -14,6 +14,7 @@
 #include "bench/stopwatch.h"
 #include "platform/logs/log_role.h"
 #include "platform/logs/testing.h"
+#include "store/logs/sqlite_logs.h"
 
 namespace muster::bench {
 namespace {
@@ -70,7 +71,7 @@ Input input_of(std::uint64_t mb, bool has_reports) {
 
 void measure(const char* name, const std::string& path, LogBook& book, const Input& input) {
   std::filesystem::remove(path);
-  auto store = LogStore::open({.path = path}).value();
+  auto store = open_sqlite_logs({.path = path}).value();
   Port port;
   LogRole role(*store, book, port);
   const TimePoint now = TimePoint::from_seconds(1);

@@ -8,6 +8,7 @@
 
 #include "api/http_service.h"
 #include "fuzz/fuzz.h"
+#include "store/metrics/sqlite_metrics.h"
 
 namespace muster::fuzz {
 namespace {
@@ -37,9 +38,9 @@ class Port final : public api::ApiPort {
     facts_.address = "localhost:8080";
     facts_.operator_user = UserId(0);
     facts_.operator_name = "root";
-    MetricStore::Options options;
+    SqliteMetricOptions options;
     options.path = folder + "/metrics.db";
-    auto metrics = MetricStore::open(options);
+    auto metrics = open_sqlite_metrics(options);
     FUZZ_EXPECT(metrics.has_value(), "no store of metrics");
     metrics_ = std::move(*metrics);
     auto tokens = TokenStore::open(folder + "/tokens", facts_.token_key, now());

@@ -1,7 +1,6 @@
 #include "sim/controller.h"
 
 #include "engine/recovery.h"
-#include "engine/replay_recorder.h"
 #include "sim/machine.h"
 #include "sim/workload.h"
 
@@ -10,7 +9,6 @@ namespace {
 
 constexpr Duration kTick = Duration::milliseconds(100);
 constexpr CheckpointSchedule::Bounds kCheckpoints{.batches = 150, .events = UINT64_MAX};
-constexpr std::uint32_t kRowsPerTruncation = 50;
 
 /// The same message may come again unless its meaning hangs on order.
 bool may_repeat(const ToAgent& message) {
@@ -29,23 +27,33 @@ Core::Options options_of(std::uint64_t incarnation) {
 }  // namespace
 
 Controller::Controller(World& world, std::uint64_t incarnation)
-    : world_(world), incarnation_(incarnation), core_(options_of(incarnation), *this, *this) {
-  const HistoryMark mark = history_mark();
-  const Epoch epoch =
-      world_.journal.take_lead(std::max(mark.epoch, std::exchange(world_.lead_beyond, Epoch())));
+    : world_(world),
+      incarnation_(incarnation),
+      core_(options_of(incarnation), *this, *this),
+      history_(world.history) {
+  const auto marked = world_.history.mark();
+  CHECK(marked.has_value(), "{}", marked.error().text());
+  const HistoryMark mark = *marked;
+  const Epoch beyond = std::max(mark.epoch, std::exchange(world_.lead_beyond, Epoch()));
+  const Epoch epoch = *world_.journal.storage().take_lead(beyond);
   const JobId job_floor = recover_state(epoch, mark);
   planner_.state().copy_from(core_.state());
   replica_.state().copy_from(core_.state());
   planner_.start();
   search_.load(core_.state());
   links_.resize(world_.config->nodes.size());
-  world_.journal.attach({[this](Seq seq) {
-                           when_running([this, seq] {
-                             core_.on_durable(seq, now());
-                             schedule_work();
-                           });
-                         },
-                         [this] { world_.crash_controller(); }});
+  world_.journal.attach(
+      {[this](Seq seq) {
+         when_running([this, seq] {
+           core_.on_durable(seq, now());
+           schedule_work();
+         });
+       },
+       [this] { world_.crash_controller(); },
+       [this](BlobId id, Result<std::string> bytes) { on_blob(id, std::move(bytes)); },
+       [this](const std::optional<Error>& refusal) {
+         when_running([this, refusal] { core_.refuse_new_work(refusal); });
+       }});
   start_core(epoch, job_floor);
   CHECK(core_.state().next_job() > mark.highest_job,
         "job ids that history knows may be given again");
@@ -92,17 +100,12 @@ void Controller::when_running(Timeline::Action action) {
 /// As recover_parts and store_unprojected of apps/musterd/main.cc.
 JobId Controller::recover_state(Epoch epoch, const HistoryMark& mark) {
   ClusterState& state = core_.state();
-  StartRecovery start;
-  if (world_.disk == nullptr) {
-    ReplayRecorder recorder(state, mark.until.seq);
-    start.report = recover_in_memory(&recorder);
-    start.unprojected = recorder.take();
-  } else {
-    auto recovered = recover_beside_history(world_.disk->journal(), state, mark);
-    CHECK(recovered.has_value(), "recovery: {}", recovered.error().text());
-    start = std::move(*recovered);
-  }
-  schedule_.emplace(kCheckpoints, start.report.checkpoint, start.report.replayed_events);
+  auto recovered = recover_beside_history(world_.journal.storage(), state, mark);
+  CHECK(recovered.has_value(), "recovery: {}", recovered.error().text());
+  const StartRecovery start = std::move(*recovered);
+  CheckpointSchedule::Bounds bounds = kCheckpoints;
+  if (!world_.options.is_checkpointed) bounds.batches = UINT64_MAX;
+  checkpoints_.emplace(bounds, start.report);
   if (mark.until.seq > state.seq()) world_.history.rewind(state.seq());
   // Without a disk that fails while it is read, what was published is there, and what is there
   // beyond it counts from now on.
@@ -111,41 +114,17 @@ JobId Controller::recover_state(Epoch epoch, const HistoryMark& mark) {
   world_.checker.compare(state, "recovered");
   world_.checker.recovered(state);
   store_unprojected(epoch, start.unprojected);
-  core_.on_history(world_.history.watermark());
+  core_.on_history(world_.history.synced());
   return start.verdict.job_floor;
-}
-
-HistoryMark Controller::history_mark() const {
-  if (world_.disk == nullptr) return {{world_.history.watermark(), {}, {}}, {}, {}};
-  const auto mark = world_.disk->history().mark();
-  CHECK(mark.has_value(), "{}", mark.error().text());
-  return *mark;
-}
-
-RecoveryReport Controller::recover_in_memory(ApplyObserver* observer) {
-  ClusterState& state = core_.state();
-  const Journal::Checkpoint& checkpoint = world_.journal.checkpoint(world_.history.watermark());
-  for (const std::string& bytes : checkpoint.slices) {
-    auto slice = records::decode_slice(bytes);
-    CHECK(slice.has_value(), "a slice does not decode: {}", slice.error().text());
-    restore_slice(state, std::move(slice).value());
-  }
-  state.restore_seq(checkpoint.seq);
-  if (checkpoint.seq.value() != 0) world_.checker.compare(state, "after its checkpoint");
-  RecoveryReport report{checkpoint.seq, 0};
-  world_.journal.replay(checkpoint.seq, [&](const EventBatch& batch) {
-    state.apply(batch, observer);
-    report.replayed_events += batch.events.size();
-    world_.checker.compare(state, "replayed");
-  });
-  return report;
 }
 
 void Controller::store_unprojected(Epoch epoch, const std::vector<HistoryRecord>& records) {
   const auto store = [&]() -> Status {
-    if (world_.disk != nullptr) TRY(world_.disk->history().take_over(epoch));
-    TRY(world_.history.append(mark_of(core_.state()), records));
-    return world_.history.sync();
+    TRY(world_.history.take_over(epoch));
+    std::vector<HistoryObject> objects;
+    for (const HistoryRecord& record : records) objects.push_back(record.object);
+    TRY(world_.history.append(objects, mark_of(core_.state())));
+    return world_.history.make_durable();
   };
   for (int attempt = 0; !store().has_value(); ++attempt) {
     CHECK(attempt < 10, "history takes nothing on a disk that works");
@@ -287,20 +266,17 @@ void Controller::schedule_history() {
 
 /// What is written is synced at the next opportunity, or the one after.
 void Controller::run_history() {
-  for (; !to_history_.empty(); to_history_.pop_front()) {
-    const Status stored =
-        world_.history.append(mark_of(*to_history_.front().batch), to_history_.front().history);
-    if (!stored.has_value()) return world_.crash_controller();
-  }
-  if (world_.rng.chance(world_.options.slow_history)) return schedule_history();
-  const bool is_synced = world_.history.sync().has_value();
+  std::vector<HistoryBatch> ended;
+  for (DurableUpdate& update : std::exchange(to_history_, {}))
+    ended.push_back({std::move(update.history), mark_of(*update.batch)});
+  if (!history_.store(std::move(ended)).has_value()) return world_.crash_controller();
+  const bool is_idle = !world_.rng.chance(world_.options.slow_history);
+  const auto stored = history_.sync(is_idle, world_.timeline.now() - TimePoint());
   if (world_.has_lost_power()) return;
-  if (!is_synced) return schedule_history();
-  core_.on_history(world_.history.watermark());
-  if (world_.disk == nullptr) return;
-  [[maybe_unused]] const auto ignored =
-      world_.disk->journal().truncate(world_.history.watermark(), kRowsPerTruncation);
-  [[maybe_unused]] const bool is_over = world_.has_lost_power();
+  if (world_.history.synced() != world_.history.watermark()) schedule_history();
+  if (!stored) return;
+  core_.on_history(*stored);
+  world_.journal.tell(HistoryStored{*stored});
 }
 
 void Controller::plan_consumed(Seq until) {
@@ -317,7 +293,10 @@ void Controller::schedule_planner() {
 }
 
 void Controller::run_planner() {
-  for (; !to_planner_.empty(); to_planner_.pop_front()) planner_.apply(*to_planner_.front());
+  for (; !to_planner_.empty(); to_planner_.pop_front()) {
+    planner_.apply(*to_planner_.front());
+    checkpoints_->applied(*to_planner_.front());
+  }
   for (; !consumed_.empty(); consumed_.pop_front()) planner_.consumed(consumed_.front());
   if (world_.options.is_checked_deeply) world_.checker.compare(planner_.state(), "of the planner");
   if (auto plan = planner_.plan(now())) {
@@ -325,8 +304,8 @@ void Controller::run_planner() {
     later(Duration::microseconds(world_.rng.between(100, 30'000)),
           [this, plan = *plan] { core_.on_plan(plan, now()); });
   }
-  if (world_.options.is_checkpointed && schedule_->is_due(planner_.state().seq()))
-    write_checkpoint_of_planner();
+  checkpoints_->write_if_due(planner_.state(),
+                             [&](ToJournal message) { world_.journal.tell(std::move(message)); });
 }
 
 void Controller::schedule_search() {
@@ -352,38 +331,13 @@ void Controller::lead_beyond(Epoch epoch) {
   later(Duration(), [this] { world_.crash_controller(); });
 }
 
-/// A crash between two slices leaves the checkpoint before.
-void Controller::store_checkpoint(const Journal::Checkpoint& checkpoint) {
-  if (world_.disk == nullptr) return world_.journal.put_checkpoint(checkpoint);
-  const auto store = [&]() -> Status {
-    SqliteJournal& journal = world_.disk->journal();
-    TRY(journal.begin_checkpoint());
-    for (const std::string& slice : checkpoint.slices) TRY(journal.add_slice(slice));
-    return journal.finish_checkpoint(checkpoint.seal);
-  };
-  [[maybe_unused]] const Status ignored = store();  // the one before it stays
-  [[maybe_unused]] const bool is_over = world_.has_lost_power();
-}
+void Controller::fetch_blob(BlobId id) { world_.journal.tell(FetchBlob{id, 0}); }
 
-void Controller::write_checkpoint_of_planner() {
-  Journal::Checkpoint checkpoint;
-  checkpoint.seq = planner_.state().seq();
-  schedule_->written(checkpoint.seq);
-  checkpoint.seal = seal_of(planner_.state());
-  const Status written = write_checkpoint(planner_.state(), [&](std::string record) {
-    checkpoint.slices.push_back(std::move(record));
-    return Status();
-  });
-  CHECK(written.has_value());
-  later(Duration::milliseconds(world_.rng.between(1, 200)),
-        [this, checkpoint = std::move(checkpoint)] { store_checkpoint(checkpoint); });
-}
-
-void Controller::fetch_blob(BlobId id) {
-  later(Duration::milliseconds(2), [this, id] {
-    Result<Bytes> bytes = world_.journal.read_blob(id);
+void Controller::on_blob(BlobId id, Result<std::string> bytes) {
+  when_running([this, id, bytes = std::move(bytes)] {
     if (!bytes.has_value()) world_.checker.blob_failed();
-    core_.on_blob(id, std::move(bytes));
+    core_.on_blob(id, bytes.has_value() ? Result<Bytes>(std::make_shared<const std::string>(*bytes))
+                                        : Result<Bytes>(fail(bytes.error())));
     schedule_end();
   });
 }

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "controller/core.h"
-#include "engine/checkpoint_schedule.h"
 #include "engine/cluster_clock.h"
+#include "engine/journal/checkpoint_role.h"
+#include "engine/journal/history_role.h"
 #include "engine/recovery.h"
 #include "gateway/query_replica.h"
 #include "platform/search/search_role.h"
@@ -42,7 +43,7 @@ class Controller final : public CorePort, public JournalPort {
   const LinkRef& link_of(NodeIndex node) const { return links_[node.value()]; }
 
   // ---- JournalPort, CorePort ----
-  void append(EventBatchRef batch) override { world_.journal.append(std::move(batch)); }
+  void append(EventBatchRef batch) override { world_.journal.tell(std::move(batch)); }
   void reply(std::uint64_t token, std::vector<Reply> replies) override;
   void send(NodeIndex node, const ToAgent& message) override;
   void publish(DurableUpdate update) override;
@@ -58,11 +59,10 @@ class Controller final : public CorePort, public JournalPort {
  private:
   /// Job ids up to the answer were given by a state that was lost.
   JobId recover_state(Epoch epoch, const HistoryMark& mark);
-  HistoryMark history_mark() const;
-  RecoveryReport recover_in_memory(ApplyObserver* observer);
   void store_unprojected(Epoch epoch, const std::vector<HistoryRecord>& records);
   void start_core(Epoch epoch, JobId job_floor);
   ClockReading read_clocks() const;
+  void on_blob(BlobId id, Result<std::string> bytes);
   void schedule_history();
   void run_history();
   /// Runs it at once, or when the controller goes on.
@@ -74,8 +74,6 @@ class Controller final : public CorePort, public JournalPort {
   void run_planner();
   void schedule_search();
   void run_search();
-  void write_checkpoint_of_planner();
-  void store_checkpoint(const Journal::Checkpoint& checkpoint);
   /// Runs `action` later unless this incarnation is gone by then.
   void later(Duration delay, Timeline::Action action);
 
@@ -94,7 +92,8 @@ class Controller final : public CorePort, public JournalPort {
   SearchRole search_;
   std::deque<EventBatchRef> to_search_;
   bool is_search_scheduled_ = false;
-  std::optional<CheckpointSchedule> schedule_;
+  std::optional<CheckpointRole> checkpoints_;
+  HistoryRole history_;
   bool is_end_scheduled_ = false;
   bool is_work_scheduled_ = false;
   bool is_planner_scheduled_ = false;

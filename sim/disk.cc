@@ -1,5 +1,8 @@
 #include "sim/disk.h"
 
+#include "journal/sqlite_journal.h"
+#include "store/history/sqlite_history.h"
+
 namespace muster::sim {
 
 using testing::Fault;
@@ -32,8 +35,8 @@ void Disk::put_back(const Image& image) {
 }
 
 Status Disk::open_once() {
-  journal_ = TRY(SqliteJournal::open({"journal.db"}));
-  history_ = TRY(HistoryStore::open("history.db"));
+  journal_ = TRY(open_sqlite_journal({"journal.db"}));
+  history_ = TRY(open_sqlite_history("history.db"));
   return {};
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 #include "env/faulty_disk.h"
-#include "journal/sqlite_journal.h"
+#include "journal/journal.h"
 #include "store/history/history_store.h"
 
 namespace muster::sim {
@@ -15,7 +15,7 @@ class Disk {
  public:
   explicit Disk(std::uint64_t seed) : rng_(seed), disk_(seed) { open(); }
 
-  SqliteJournal& journal() { return *journal_; }
+  muster::Journal& journal() { return *journal_; }
   HistoryStore& history() { return *history_; }
 
   /// One of the next calls fails in some way: a write, a sync, whatever comes, or the machine loses
@@ -43,7 +43,7 @@ class Disk {
 
   Rng rng_;
   testing::FaultyDisk disk_;
-  std::unique_ptr<SqliteJournal> journal_;
+  std::unique_ptr<muster::Journal> journal_;
   std::unique_ptr<HistoryStore> history_;
 };
 

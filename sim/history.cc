@@ -2,23 +2,28 @@
 
 namespace muster::sim {
 
-Status History::append(const BatchMark& until, const std::vector<HistoryRecord>& records) {
+Result<HistoryMark> History::mark() {
+  if (disk_ != nullptr) return disk_->history().mark();
+  return HistoryMark{{synced_until_, {}, {}}, {}, {}};
+}
+
+Status History::take_over(Epoch epoch) {
+  return disk_ != nullptr ? disk_->history().take_over(epoch) : Status();
+}
+
+Status History::append(const std::vector<HistoryObject>& objects, const BatchMark& until) {
   CHECK(until.seq >= written_until_, "history is told of batch {} after {}", until.seq.value(),
         written_until_.value());
-  if (disk_ != nullptr) {
-    std::vector<HistoryObject> objects;
-    for (const HistoryRecord& record : records) objects.push_back(record.object);
-    TRY(disk_->history().append(objects, until));
-  }
+  if (disk_ != nullptr) TRY(disk_->history().append(objects, until));
   written_until_ = until.seq;
-  for (const HistoryRecord& record : records) {
-    if (const auto* job = std::get_if<JobView>(&record.object))
+  for (const HistoryObject& object : objects) {
+    if (const auto* job = std::get_if<JobView>(&object))
       written_.emplace_back(job->id, job->attempt);
   }
   return {};
 }
 
-Status History::sync() {
+Status History::make_durable() {
   if (disk_ != nullptr) TRY(disk_->history().make_durable());
   synced_.insert(written_.begin(), written_.end());
   written_.clear();

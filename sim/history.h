@@ -6,28 +6,30 @@
 #include <utility>
 #include <vector>
 
-#include "engine/durable_update.h"
 #include "sim/disk.h"
 
 namespace muster::sim {
 
-class History {
+class History final : public HistoryProjection {
  public:
   /// `disk`: null for memory alone.
   explicit History(Disk* disk) : disk_(disk) {}
 
-  /// What ended in the batches up to `until`. Errors: the disk refuses; nothing of it is there.
-  Status append(const BatchMark& until, const std::vector<HistoryRecord>& records);
-  /// All that was written is on stable storage. Errors: not yet.
-  Status sync();
   void crash();
   /// What is on the disk is an older copy now.
   void was_put_back();
   /// The journal is an older copy, which ends at `last`, and history is not: it goes on from there.
   void rewind(Seq last) { written_until_ = synced_until_ = last; }
   /// What is on stable storage.
-  Seq watermark() const { return synced_until_; }
+  Seq synced() const { return synced_until_; }
   bool has(JobId job, std::uint32_t attempt) const;
+
+  // ---- HistoryProjection ----
+  Seq watermark() const override { return written_until_; }
+  Result<HistoryMark> mark() override;
+  Status take_over(Epoch epoch) override;
+  Status append(const std::vector<HistoryObject>& objects, const BatchMark& until) override;
+  Status make_durable() override;
 
  private:
   using Attempt = std::pair<JobId, std::uint32_t>;

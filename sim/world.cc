@@ -60,7 +60,7 @@ void World::crash_controller() {
   std::shared_ptr<Controller> gone(std::move(controller));
   journal.crash();
   history.crash();
-  journal.attach({[](Seq) {}, [] {}});
+  journal.detach();
   for (const auto* machines : {&nodes, &strangers}) {
     for (const auto& machine : *machines) {
       if (machine->link() != nullptr) break_link(machine->link());
@@ -80,7 +80,7 @@ bool World::has_lost_power() {
 
 void World::back_up() {
   if (disk != nullptr && !disk->is_gone())
-    backup_ = {disk->image(), journal.stored(), checker.knowledge(), workload->jobs(),
+    backup_ = {disk->image(), journal.storage().stored(), checker.knowledge(), workload->jobs(),
                history_branch_};
 }
 
@@ -102,7 +102,7 @@ void World::put_back(bool is_empty) {
     }
   }
   disk->put_back(what.image);
-  journal.was_put_back(std::move(what.stored));
+  journal.storage().was_put_back(std::move(what.stored));
   if (!keeps_history) history.was_put_back();
   checker.rewind(what.knowledge);
   workload->rewind(what.jobs);

@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "engine/recovery.h"
+#include "journal/sqlite_journal.h"
 #include "state/testing.h"
 
 namespace muster {
@@ -41,8 +42,8 @@ struct Scratch {
   fs::path path;
 };
 
-std::unique_ptr<SqliteJournal> opened(const fs::path& path) {
-  auto journal = SqliteJournal::open({path.string()});
+std::unique_ptr<Journal> opened(const fs::path& path) {
+  auto journal = open_sqlite_journal({path.string()});
   EXPECT_TRUE(journal.has_value()) << journal.error().text();
   return journal.has_value() ? std::move(journal).value() : nullptr;
 }
@@ -64,7 +65,7 @@ std::string replayed(const fs::path& golden, std::set<std::size_t>& kinds) {
   if (journal == nullptr) return "";
   std::string text;
   ClusterState state;
-  const Status read_all = journal->replay(Seq(0), [&](const EventBatch& batch) {
+  const Status read_all = journal->follow(Seq(0), [&](const EventBatch& batch) {
     state.apply(batch);
     for (const Event& event : batch.events) kinds.insert(event.body.index());
     text += fmt::format("batch {} jobs {} hash {:016x}\n", state.seq().value(), state.jobs().size(),

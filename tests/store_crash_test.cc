@@ -10,8 +10,8 @@
 #include <functional>
 
 #include "base/rng.h"
-#include "store/logs/log_store.h"
-#include "store/metrics/metric_store.h"
+#include "store/logs/sqlite_logs.h"
+#include "store/metrics/sqlite_metrics.h"
 
 namespace muster {
 namespace {
@@ -71,7 +71,8 @@ MetricReport report_of(std::uint64_t number) {
 }
 
 std::unique_ptr<MetricStore> metric_store(const std::string& path) {
-  auto store = MetricStore::open({.path = path, .tail_bytes_max = 20'000, .log_bytes_max = 20'000});
+  auto store =
+      open_sqlite_metrics({.path = path, .tail_bytes_max = 20'000, .log_bytes_max = 20'000});
   CHECK(store.has_value(), "{}", store.error().text());
   return std::move(store).value();
 }
@@ -132,7 +133,7 @@ constexpr LogOwner kOwner{LogOwnerKind::kJob, 3};
 std::string line_of(std::uint64_t number) { return fmt::format("line {:034}\n", number); }
 
 std::unique_ptr<LogStore> log_store(const std::string& path) {
-  auto store = LogStore::open({.path = path, .open_bytes_max = 50'000, .log_bytes_max = 20'000});
+  auto store = open_sqlite_logs({.path = path, .open_bytes_max = 50'000, .log_bytes_max = 20'000});
   CHECK(store.has_value(), "{}", store.error().text());
   return std::move(store).value();
 }

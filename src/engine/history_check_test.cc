@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "state/testing.h"
 #include "state/views.h"
+#include "store/history/sqlite_history.h"
 
 namespace muster {
 namespace {
@@ -41,7 +42,7 @@ struct Replayed final : ApplyObserver {
     return name;
   }();
   ~Replayed() override { std::filesystem::remove_all(folder); }
-  std::unique_ptr<HistoryStore> store = HistoryStore::open(folder + "/history.db").value();
+  std::unique_ptr<HistoryStore> store = open_sqlite_history(folder + "/history.db").value();
   ClusterState state;
   HistoryExpectation expectation{state};
   std::vector<HistoryObject> objects;
@@ -78,11 +79,11 @@ TEST(HistoryCheck, WhatIsBeyondTheWatermarkMayStillCome) {
 
 TEST(HistoryCheck, ItIsReadBesideItsWriter) {
   Replayed all([](std::size_t) { return true; });
-  auto reader = HistoryStore::open_to_read(all.folder + "/history.db");
+  auto reader = open_sqlite_history_to_read(all.folder + "/history.db");
   ASSERT_TRUE(reader.has_value()) << reader.error().text();
   EXPECT_EQ((*reader)->watermark(), all.state.seq());
   EXPECT_FALSE((*reader)->append({}, {Seq(99), {}, {}}).has_value()) << "a reader writes nothing";
-  EXPECT_EQ(HistoryStore::open_to_read(all.folder + "/other.db").error().code,
+  EXPECT_EQ(open_sqlite_history_to_read(all.folder + "/other.db").error().code,
             ErrorCode::kNotFound);
 }
 
@@ -95,13 +96,13 @@ TEST(HistoryStore, KnowsWhoWroteItAndTheHighestJob) {
     if (const auto* job = std::get_if<JobView>(&object)) highest = std::max(highest, job->id);
   }
   all.store = nullptr;
-  all.store = HistoryStore::open(all.folder + "/history.db").value();
+  all.store = open_sqlite_history(all.folder + "/history.db").value();
   const auto mark = all.store->mark();
   ASSERT_TRUE(mark.has_value());
   EXPECT_EQ(mark->epoch, Epoch(7));
   EXPECT_EQ(mark->highest_job, highest);
   EXPECT_EQ(mark->until.seq, all.state.seq());
-  EXPECT_EQ(HistoryStore::open(all.folder + "/new.db").value()->mark()->highest_job, JobId());
+  EXPECT_EQ(open_sqlite_history(all.folder + "/new.db").value()->mark()->highest_job, JobId());
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ void restore_slice(ClusterState& state, records::Slice slice) {
   }
 }
 
-Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer,
+Result<RecoveryReport> recover(Journal& journal, ClusterState& state, ApplyObserver* observer,
                                const RecoveryBounds& bounds) {
   const CheckpointSeal seal = TRY(journal.read_checkpoint(
       [&](records::Slice slice) {
@@ -130,7 +130,7 @@ Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, Appl
   }
   if (observer != nullptr && seal.seq > bounds.history) report_ended(state, *observer);
   RecoveryReport report{seal.seq};
-  TRY(journal.replay(seal.seq, [&](const EventBatch& batch) {
+  TRY(journal.follow(seal.seq, [&](const EventBatch& batch) {
     if (batch.seq > bounds.until) return Status();
     report.replayed_events += batch.events.size();
     state.apply(batch, observer);
@@ -172,7 +172,7 @@ HistoryVerdict judge_history(const HistoryMark& mark, bool is_same_past, Seq las
 
 BatchMark mark_of(const ClusterState& state) { return {state.seq(), state.epoch(), state.time()}; }
 
-Result<StartRecovery> recover_beside_history(SqliteJournal& journal, ClusterState& state,
+Result<StartRecovery> recover_beside_history(Journal& journal, ClusterState& state,
                                              const HistoryMark& mark) {
   const Seq last = journal.last();
   const auto here = TRY(journal.mark(mark.until.seq));

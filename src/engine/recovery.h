@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "engine/durable_update.h"
-#include "journal/sqlite_journal.h"
+#include "journal/journal.h"
 #include "state/cluster_state.h"
 #include "store/history/history_store.h"
 
@@ -32,7 +32,7 @@ struct RecoveryReport {
 /// history ends before that checkpoint, also what had ended by then and is still in memory. Errors:
 /// kCorruption, also when a checkpoint does not make the state that it was written from;
 /// kUnavailable.
-Result<RecoveryReport> recover(SqliteJournal& journal, ClusterState& state, ApplyObserver* observer,
+Result<RecoveryReport> recover(Journal& journal, ClusterState& state, ApplyObserver* observer,
                                const RecoveryBounds& bounds = {});
 
 /// What follows from a history that does not go with the journal.
@@ -54,7 +54,7 @@ struct StartRecovery {
 };
 /// As recover(), to the journal's end. A history whose past is another than the journal's (either
 /// was put back) is told all that the journal still knows.
-Result<StartRecovery> recover_beside_history(SqliteJournal& journal, ClusterState& state,
+Result<StartRecovery> recover_beside_history(Journal& journal, ClusterState& state,
                                              const HistoryMark& mark);
 
 /// The last batch that made the state.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "journal/sqlite_journal.h"
 #include "journal/testing.h"
 #include "records/batch_codec.h"
 #include "state/testing.h"
@@ -32,19 +33,19 @@ struct History {
   std::vector<std::uint64_t> hashes;
 };
 
-std::unique_ptr<SqliteJournal> opened() {
-  auto journal = SqliteJournal::open({"journal.db"});
+std::unique_ptr<Journal> opened() {
+  auto journal = open_sqlite_journal({"journal.db"});
   return journal.has_value() ? std::move(journal).value() : nullptr;
 }
 
 /// A leader's first batch begins a new epoch; here the log's own epoch is the first that is taken.
-Status append(SqliteJournal& journal, const History& history, std::size_t from, std::size_t to) {
+Status append(Journal& journal, const History& history, std::size_t from, std::size_t to) {
   const auto first = history.log.batches().begin();
   return journal.append(
       {first + static_cast<std::ptrdiff_t>(from), first + static_cast<std::ptrdiff_t>(to)});
 }
 
-Status write_checkpoint_at(SqliteJournal& journal, const History& history, std::size_t count) {
+Status write_checkpoint_at(Journal& journal, const History& history, std::size_t count) {
   ClusterState state;
   for (std::size_t i = 0; i < count; ++i) state.apply(*history.log.batches()[i]);
   TRY(journal.begin_checkpoint());
@@ -52,7 +53,7 @@ Status write_checkpoint_at(SqliteJournal& journal, const History& history, std::
   return journal.finish_checkpoint(seal_of(state));
 }
 
-void expect_recovers(SqliteJournal& journal, const History& history, std::size_t least,
+void expect_recovers(Journal& journal, const History& history, std::size_t least,
                      std::size_t most) {
   ClusterState state;
   const auto recovered = recover(journal, state, nullptr);
@@ -276,7 +277,7 @@ TEST(RecoveryProperty, TheStateIsTheOneThatWasAcknowledged) {
       if (rng.chance(0.4))
         static_cast<void>(write_checkpoint_at(*journal, history, acknowledged).has_value());
       if (rng.chance(0.3)) static_cast<void>(journal->truncate(Seq(acknowledged), 5).has_value());
-      if (rng.chance(0.2)) static_cast<void>(journal->checkpoint_log().has_value());
+      if (rng.chance(0.2)) static_cast<void>(journal->tidy().has_value());
     }
     journal = nullptr;
     disk.heal();
@@ -340,7 +341,7 @@ std::set<std::pair<JobId, std::uint32_t>> ends_in(const std::vector<HistoryRecor
   return ends;
 }
 
-StartRecovery started(SqliteJournal& journal, const BatchMark& history) {
+StartRecovery started(Journal& journal, const BatchMark& history) {
   ClusterState state;
   auto start = recover_beside_history(journal, state, {history, Epoch(1), JobId()});
   EXPECT_TRUE(start.has_value());

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "controller/experiments/testing.h"
+#include "store/metrics/sqlite_metrics.h"
 
 namespace muster {
 namespace {
@@ -21,7 +22,7 @@ class House {
     folder_ =
         std::filesystem::temp_directory_path() / ("muster-collector-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
-    store_ = std::move(MetricStore::open({(folder_ / "metrics.db").string()})).value();
+    store_ = std::move(open_sqlite_metrics({(folder_ / "metrics.db").string()})).value();
     lab.create(
         "{name: e, entrypoint: train, checkpoint_storage: {type: shared_fs, host_path: /s, "
         "save_trial_latest: 1, save_trial_best: 1}, "

@@ -19,6 +19,7 @@
 #include "slurm/array_text.h"
 #include "state/testing.h"
 #include "state/views.h"
+#include "store/history/sqlite_history.h"
 
 namespace muster {
 namespace {
@@ -135,7 +136,7 @@ class World final : public ApplyObserver {
   }();
 
  public:
-  std::unique_ptr<HistoryStore> store = HistoryStore::open(folder_ + "/history.db").value();
+  std::unique_ptr<HistoryStore> store = open_sqlite_history(folder_ + "/history.db").value();
 
  private:
   void split(const Job& record) {

@@ -34,7 +34,6 @@ constexpr const char* kSchema[] = {
     "state_hash INTEGER NOT NULL DEFAULT 0)",
     "INSERT OR IGNORE INTO meta VALUES ('format', 3)",
     "INSERT OR IGNORE INTO meta VALUES ('epoch', 0)",
-    "INSERT OR IGNORE INTO meta VALUES ('probe', 0)",
 };
 
 /// What a file of format 1 lacks. Its rows have no digests, which is no damage.
@@ -90,10 +89,8 @@ class WriteTransaction {
   bool is_over_ = false;
 };
 
-}  // namespace
-
 /// The connection and its prepared statements with the variables that they are bound to.
-struct SqliteJournal::Statements {
+struct Statements {
   explicit Statements(const std::string& connect)
       : session(soci::sqlite3, connect), bytes(session) {}
 
@@ -127,11 +124,45 @@ struct SqliteJournal::Statements {
   std::optional<soci::statement> delete_blob;
 };
 
-SqliteJournal::SqliteJournal(std::unique_ptr<Statements> statements)
-    : sql_(std::move(statements)) {}
-SqliteJournal::~SqliteJournal() = default;
+/// One open file.
+class SqliteJournal final : public Journal {
+ public:
+  SqliteJournal(std::string path, std::unique_ptr<Statements> statements, Seq last,
+                std::int64_t generation)
+      : path_(std::move(path)), sql_(std::move(statements)), last_(last), generation_(generation) {}
+  ~SqliteJournal() override = default;
+  SqliteJournal(const SqliteJournal&) = delete;
+  SqliteJournal& operator=(const SqliteJournal&) = delete;
 
-namespace {
+  // ---- Journal ----
+  Result<Epoch> take_lead(Epoch beyond) override;
+  Status append(const std::vector<EventBatchRef>& batches, const JournalClock& clock) override;
+  Result<std::optional<JournalClock>> clock() override;
+  Seq last() const override { return last_; }
+  Status follow(Seq after, const std::function<Status(const EventBatch&)>& visit) override;
+  Result<std::optional<BatchMark>> mark(Seq seq) override;
+  Result<CheckpointSeal> read_checkpoint(const std::function<Status(records::Slice)>& visit,
+                                         Seq newest) override;
+  Result<std::string> read_blob(BlobId id) override;
+  Result<std::vector<BlobId>> damaged_blobs() override;
+  Status note_damaged(BlobId id) override;
+  Result<std::vector<BlobId>> noted_damaged() override;
+  Status begin_checkpoint() override;
+  Status add_slice(const std::string& record) override;
+  Status finish_checkpoint(const CheckpointSeal& seal) override;
+  Result<bool> truncate(Seq slowest, std::uint32_t rows_max) override;
+  /// Moves the write-ahead log into the file.
+  Status tidy() override;
+  std::function<Status()> tidy_beside() override;
+
+ private:
+  std::string path_;
+  std::unique_ptr<Statements> sql_;
+  Seq last_;
+  std::int64_t generation_;  ///< of the newest slices
+  Epoch epoch_;
+  std::int64_t slices_ = 0;
+};
 
 /// 0: a new file.
 int format_of(soci::session& sql) {
@@ -158,47 +189,6 @@ void make_writable(soci::session& sql, int format) {
   }
   for (const char* statement : kSchema) sql << statement;
   transaction.commit();
-}
-
-}  // namespace
-
-Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const Options& options) {
-  std::unique_ptr<SqliteJournal> journal;
-  int format = 0;
-  if (!options.is_read_only) TRY(rewrite_log(options.path));
-  TRY(sql_guard([&] {
-    const char* const mode = options.is_read_only ? " readonly=true" : "";
-    auto statements =
-        std::make_unique<Statements>("dbname=\"" + options.path + "\" timeout=10" + mode);
-    soci::session& sql = statements->session;
-    if (options.is_read_only)
-      sql << "BEGIN";  // until the file is closed: all that is read is of one moment
-    format = format_of(sql);
-    const bool is_readable = options.is_read_only ? format == kFormat : format <= kFormat;
-    if (!is_readable) return;  // a newer version's file is left as it is
-    if (!options.is_read_only) make_writable(sql, format);
-    long long last = 0;
-    long long generation = 0;
-    sql << "SELECT COALESCE(MAX(seq), 0) FROM (SELECT seq FROM batches UNION ALL SELECT seq FROM "
-           "checkpoints)",
-        soci::into(last);
-    sql << "SELECT COALESCE(MAX(generation), 0) FROM slices", soci::into(generation);
-    if (!options.is_read_only) statements->prepare();
-    journal.reset(new SqliteJournal(std::move(statements)));
-    journal->last_ = Seq(static_cast<std::uint64_t>(last));
-    journal->generation_ = generation;
-  }));
-  if (format > kFormat) {
-    return fail(ErrorCode::kFailedPrecondition, "journal has format " + std::to_string(format),
-                "this version reads up to " + std::to_string(kFormat) +
-                    "; start the version that wrote it");
-  }
-  if (journal == nullptr) {
-    return fail(ErrorCode::kFailedPrecondition, "journal has format " + std::to_string(format),
-                "this version only looks at format " + std::to_string(kFormat) +
-                    "; start its controller once");
-  }
-  return journal;
 }
 
 Result<Epoch> SqliteJournal::take_lead(Epoch beyond) {
@@ -325,7 +315,7 @@ Result<CheckpointSeal> SqliteJournal::read_checkpoint(
                         bits_of(state_hash)};
 }
 
-Status SqliteJournal::replay(Seq after, const std::function<Status(const EventBatch&)>& visit) {
+Status SqliteJournal::follow(Seq after, const std::function<Status(const EventBatch&)>& visit) {
   Status outcome;
   Seq last = after;
   TRY(
@@ -506,21 +496,58 @@ Result<bool> SqliteJournal::truncate(Seq history, std::uint32_t rows_max) {
   return is_done;
 }
 
-Status SqliteJournal::checkpoint_log() {
+Status SqliteJournal::tidy() {
   return sql_guard([&] { sql_->session << "PRAGMA wal_checkpoint(PASSIVE)"; });
 }
 
-Status move_journal_log(const std::string& path) {
-  return sql_guard([&] {
-    soci::session session(soci::sqlite3, "dbname=\"" + path + "\" timeout=10");
-    session << "PRAGMA wal_autocheckpoint=0";
-    session << "PRAGMA wal_checkpoint(PASSIVE)";
-  });
+std::function<Status()> SqliteJournal::tidy_beside() {
+  return [path = path_] {
+    return sql_guard([&] {
+      soci::session session(soci::sqlite3, "dbname=\"" + path + "\" timeout=10");
+      session << "PRAGMA wal_autocheckpoint=0";
+      session << "PRAGMA wal_checkpoint(PASSIVE)";
+    });
+  };
 }
 
-Status SqliteJournal::probe() {
-  return sql_guard(
-      [&] { sql_->session << "UPDATE meta SET value = value + 1 WHERE name = 'probe'"; });
+}  // namespace
+
+Result<std::unique_ptr<Journal>> open_sqlite_journal(const SqliteJournalOptions& options) {
+  std::unique_ptr<Journal> journal;
+  int format = 0;
+  if (!options.is_read_only) TRY(rewrite_log(options.path));
+  TRY(sql_guard([&] {
+    const char* const mode = options.is_read_only ? " readonly=true" : "";
+    auto statements =
+        std::make_unique<Statements>("dbname=\"" + options.path + "\" timeout=10" + mode);
+    soci::session& sql = statements->session;
+    if (options.is_read_only)
+      sql << "BEGIN";  // until the file is closed: all that is read is of one moment
+    format = format_of(sql);
+    const bool is_readable = options.is_read_only ? format == kFormat : format <= kFormat;
+    if (!is_readable) return;  // a newer version's file is left as it is
+    if (!options.is_read_only) make_writable(sql, format);
+    long long last = 0;
+    long long generation = 0;
+    sql << "SELECT COALESCE(MAX(seq), 0) FROM (SELECT seq FROM batches UNION ALL SELECT seq FROM "
+           "checkpoints)",
+        soci::into(last);
+    sql << "SELECT COALESCE(MAX(generation), 0) FROM slices", soci::into(generation);
+    if (!options.is_read_only) statements->prepare();
+    journal = std::make_unique<SqliteJournal>(options.path, std::move(statements),
+                                              Seq(static_cast<std::uint64_t>(last)), generation);
+  }));
+  if (format > kFormat) {
+    return fail(ErrorCode::kFailedPrecondition, "journal has format " + std::to_string(format),
+                "this version reads up to " + std::to_string(kFormat) +
+                    "; start the version that wrote it");
+  }
+  if (journal == nullptr) {
+    return fail(ErrorCode::kFailedPrecondition, "journal has format " + std::to_string(format),
+                "this version only looks at format " + std::to_string(kFormat) +
+                    "; start its controller once");
+  }
+  return journal;
 }
 
 }  // namespace muster

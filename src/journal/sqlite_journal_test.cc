@@ -17,8 +17,8 @@ using testing::FaultyDisk;
 
 constexpr const char* kPath = "journal.db";
 
-std::unique_ptr<SqliteJournal> opened() {
-  auto journal = SqliteJournal::open({kPath});
+std::unique_ptr<Journal> opened() {
+  auto journal = open_sqlite_journal({kPath});
   EXPECT_TRUE(journal.has_value()) << journal.error().text();
   return journal.has_value() ? std::move(journal).value() : nullptr;
 }
@@ -45,7 +45,7 @@ std::string slice_of(const std::string& text) {
   return records::encode_slice(slice);
 }
 
-Status write_checkpoint(SqliteJournal& journal, Seq seq, const std::vector<std::string>& slices) {
+Status write_checkpoint(Journal& journal, Seq seq, const std::vector<std::string>& slices) {
   TRY(journal.begin_checkpoint());
   for (const std::string& slice : slices) TRY(journal.add_slice(slice_of(slice)));
   return journal.finish_checkpoint({seq, 0, 0});
@@ -57,7 +57,7 @@ struct Checkpoint {
   friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
 };
 
-Checkpoint stored_checkpoint(SqliteJournal& journal) {
+Checkpoint stored_checkpoint(Journal& journal) {
   Checkpoint found;
   const auto seq = journal.read_checkpoint([&](records::Slice slice) {
     found.slices.push_back(slice.blobs.at(0).digest);
@@ -69,9 +69,9 @@ Checkpoint stored_checkpoint(SqliteJournal& journal) {
 }
 
 /// Every stored batch above `after`, as bytes.
-std::vector<std::string> stored_batches(SqliteJournal& journal, Seq after) {
+std::vector<std::string> stored_batches(Journal& journal, Seq after) {
   std::vector<std::string> found;
-  const Status replayed = journal.replay(after, [&](const EventBatch& batch) {
+  const Status replayed = journal.follow(after, [&](const EventBatch& batch) {
     found.push_back(records::encode_batch(batch));
     return Status();
   });
@@ -157,7 +157,7 @@ TEST(SqliteJournal, TruncatesUpToTheCheckpointInPieces) {
   EXPECT_FALSE(journal->truncate(Seq(9), 4).value());
   EXPECT_TRUE(journal->truncate(Seq(9), 4).value());
   EXPECT_EQ(stored_batches(*journal, Seq(6)).size(), 4U);
-  const Status gap = journal->replay(Seq(0), [](const EventBatch&) { return Status(); });
+  const Status gap = journal->follow(Seq(0), [](const EventBatch&) { return Status(); });
   EXPECT_EQ(gap.error().message, "journal has a gap");
 }
 
@@ -233,10 +233,8 @@ TEST(SqliteJournal, RefusesWorkOnAFullDiskAndGoesOnWhenThereIsRoom) {
     EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
     EXPECT_NE(refused.error().text().find("full"), std::string::npos) << refused.error().text();
     EXPECT_EQ(journal->last(), Seq(1));
-    EXPECT_FALSE(journal->probe().has_value());
   }
   disk.heal();
-  EXPECT_TRUE(journal->probe().has_value());
   ASSERT_TRUE(journal->append({batch_of(Seq(2), "room")}).has_value());
   EXPECT_EQ(stored_batches(*journal, Seq(1)),
             std::vector{records::encode_batch(*batch_of(Seq(2), "room"))});
@@ -247,8 +245,9 @@ TEST(SqliteJournal, ItsLogShrinksAgain) {
   char folder[] = "/tmp/muster-journal-XXXXXX";
   ASSERT_NE(::mkdtemp(folder), nullptr);
   const std::string path = std::string(folder) + "/journal.db";
+  std::function<Status()> tidy_beside;
   {
-    auto journal = SqliteJournal::open({path});
+    auto journal = open_sqlite_journal({path});
     ASSERT_TRUE(journal.has_value()) << journal.error().text();
     ASSERT_TRUE((*journal)->take_lead().has_value());
     const auto append = [&](std::uint64_t seq, std::size_t size) {
@@ -259,21 +258,22 @@ TEST(SqliteJournal, ItsLogShrinksAgain) {
     const auto log_size = [&] { return std::filesystem::file_size(path + "-wal"); };
     for (std::uint64_t seq = 1; seq <= 5; ++seq) append(seq, std::size_t{8} << 20);
     ASSERT_GT(log_size(), std::size_t{40} << 20);
-    ASSERT_TRUE((*journal)->checkpoint_log().has_value());
+    ASSERT_TRUE((*journal)->tidy().has_value());
     append(6, 10);
     EXPECT_LE(log_size(), std::size_t{16} << 20);
     // Most of it can be moved beside an open one; what was appended meanwhile is left for it.
     for (std::uint64_t seq = 7; seq <= 11; ++seq) append(seq, std::size_t{8} << 20);
     const auto file_size = std::filesystem::file_size(path);
-    ASSERT_TRUE(move_journal_log(path).has_value());
+    tidy_beside = (*journal)->tidy_beside();
+    ASSERT_TRUE(tidy_beside().has_value());
     EXPECT_GT(std::filesystem::file_size(path), file_size + (std::size_t{30} << 20));
     append(12, 10);
-    ASSERT_TRUE((*journal)->checkpoint_log().has_value());
+    ASSERT_TRUE((*journal)->tidy().has_value());
     append(13, 10);
     EXPECT_LE(log_size(), std::size_t{16} << 20);
     std::size_t count = 0;
     ASSERT_TRUE((*journal)
-                    ->replay(Seq(),
+                    ->follow(Seq(),
                              [&](const EventBatch&) {
                                ++count;
                                return Status();
@@ -281,8 +281,8 @@ TEST(SqliteJournal, ItsLogShrinksAgain) {
                     .has_value());
     EXPECT_EQ(count, 13U);
   }
-  EXPECT_FALSE(move_journal_log(std::string(folder) + "/none/journal.db").has_value());
   std::filesystem::remove_all(folder);
+  EXPECT_FALSE(tidy_beside().has_value());
 }
 
 TEST(SqliteJournal, NamesANewerFormatAndStops) {
@@ -290,7 +290,7 @@ TEST(SqliteJournal, NamesANewerFormatAndStops) {
   opened() = nullptr;
   const char* change = "UPDATE meta SET value = 4 WHERE name = 'format'; DROP TABLE slices";
   ASSERT_EQ(execute(change), SQLITE_OK);
-  const auto newer = SqliteJournal::open({kPath});
+  const auto newer = open_sqlite_journal({kPath});
   ASSERT_FALSE(newer.has_value());
   EXPECT_EQ(newer.error().code, ErrorCode::kFailedPrecondition);
   EXPECT_EQ(newer.error().message, "journal has format 4");
@@ -312,7 +312,7 @@ TEST(SqliteJournal, AFileOfFormat1IsBroughtToThisOne) {
       "INSERT INTO blobs VALUES (3, 'script');"
       "INSERT INTO meta VALUES ('format', 1), ('epoch', 7), ('probe', 0);";
   ASSERT_EQ(execute(old), SQLITE_OK);
-  EXPECT_FALSE(SqliteJournal::open({kPath, true}).has_value()) << "a reader changes nothing";
+  EXPECT_FALSE(open_sqlite_journal({kPath, true}).has_value()) << "a reader changes nothing";
   auto journal = opened();
   EXPECT_EQ(journal->take_lead().value(), Epoch(8));
   EXPECT_FALSE(journal->clock().value().has_value());
@@ -355,10 +355,10 @@ TEST(SqliteJournal, AReaderBesideItDisturbsNobody) {
   auto journal = opened();
   ASSERT_TRUE(journal->take_lead().has_value());
   ASSERT_TRUE(journal->append({batch_of(Seq(1), "a")}).has_value());
-  auto reader = SqliteJournal::open({kPath, true});
+  auto reader = open_sqlite_journal({kPath, true});
   ASSERT_TRUE(reader.has_value()) << reader.error().text();
   std::size_t seen = 0;
-  const Status read = (*reader)->replay(Seq(0), [&](const EventBatch& batch) {
+  const Status read = (*reader)->follow(Seq(0), [&](const EventBatch& batch) {
     ++seen;
     // While the reader is in the middle of its reading.
     return journal->append({batch_of(Seq(batch.seq.value() + 1), "b")});
@@ -375,7 +375,7 @@ TEST(SqliteJournal, AReaderSeesOneStateWhateverIsTruncatedMeanwhile) {
   for (std::uint64_t i = 1; i <= 10; ++i)
     ASSERT_TRUE(journal->append({batch_of(Seq(i), "b")}).has_value());
   ASSERT_TRUE(write_checkpoint(*journal, Seq(4), {"old"}).has_value());
-  auto reader = SqliteJournal::open({kPath, true});
+  auto reader = open_sqlite_journal({kPath, true});
   ASSERT_TRUE(reader.has_value()) << reader.error().text();
   EXPECT_EQ(stored_checkpoint(**reader), (Checkpoint{Seq(4), {"old"}}));
   ASSERT_TRUE(write_checkpoint(*journal, Seq(8), {"new"}).has_value());
@@ -412,7 +412,7 @@ TEST(SqliteJournal, DamageIsCorruptionAndNothingElse) {
   ASSERT_TRUE(journal->append({batch_of(Seq(1), std::string(20'000, 'x'))}).has_value());
   journal = nullptr;
   disk.rot(kPath, 0, std::string(100, '\xee'));
-  const auto damaged = SqliteJournal::open({kPath});
+  const auto damaged = open_sqlite_journal({kPath});
   ASSERT_FALSE(damaged.has_value());
   EXPECT_EQ(damaged.error().code, ErrorCode::kCorruption);
 }
@@ -464,7 +464,7 @@ class Story {
     return false;
   }
   bool open() {
-    auto opened = SqliteJournal::open({kPath});
+    auto opened = open_sqlite_journal({kPath});
     if (opened.has_value()) journal_ = std::move(opened).value();
     return is_done(opened.has_value() ? Status() : Status(fail(opened.error())));
   }
@@ -477,11 +477,10 @@ class Story {
   }
   void work() {
     for (std::uint64_t steps = 1 + rng_.below(14); steps > 0 && !disk_.is_gone(); --steps) {
-      switch (rng_.below(8)) {
+      switch (rng_.below(7)) {
         case 0: checkpoint(); break;
         case 1: truncate(); break;
-        case 2: static_cast<void>(is_done(journal_->checkpoint_log())); break;
-        case 3: static_cast<void>(is_done(journal_->probe())); break;
+        case 2: static_cast<void>(is_done(journal_->tidy())); break;
         default: append(); break;
       }
       if (unsettled_.has_value() && rng_.chance(0.5))
@@ -576,7 +575,7 @@ class Story {
 
   Rng rng_;
   FaultyDisk disk_;
-  std::unique_ptr<SqliteJournal> journal_;
+  std::unique_ptr<Journal> journal_;
   Epoch epoch_;
   std::vector<std::string> batches_;  ///< acknowledged
   std::map<std::uint64_t, std::string> blobs_;

@@ -1,4 +1,64 @@
-// What tests of the journal stand on: a disk that fails (env/faulty_disk.h).
+// What tests of the journal stand on: a disk that fails (env/faulty_disk.h), and a journal in
+// memory. Not for production code.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "env/faulty_disk.h"
+#include "journal/journal.h"
+
+namespace muster::testing {
+
+/// Keeps everything in memory, as decoded values.
+class MemoryJournal final : public Journal {
+ public:
+  /// The next append is refused so, and is not there.
+  void refuse_next(Error why) { refusal_ = std::move(why); }
+  /// A blob whose bytes are not those that were written.
+  void damage(BlobId id) { damaged_.insert(id); }
+  std::size_t batch_count() const { return batches_.size(); }
+  std::size_t tidy_count() const { return tidies_; }
+
+  // ---- Journal ----
+  Result<Epoch> take_lead(Epoch beyond) override;
+  Status append(const std::vector<EventBatchRef>& batches, const JournalClock& clock) override;
+  Result<std::optional<JournalClock>> clock() override { return clock_; }
+  Seq last() const override { return last_; }
+  Status follow(Seq after, const std::function<Status(const EventBatch&)>& visit) override;
+  Result<std::optional<BatchMark>> mark(Seq seq) override;
+  Result<CheckpointSeal> read_checkpoint(const std::function<Status(records::Slice)>& visit,
+                                         Seq newest) override;
+  Result<std::string> read_blob(BlobId id) override;
+  Result<std::vector<BlobId>> damaged_blobs() override;
+  Status note_damaged(BlobId id) override;
+  Result<std::vector<BlobId>> noted_damaged() override;
+  Status begin_checkpoint() override;
+  Status add_slice(const std::string& record) override;
+  Status finish_checkpoint(const CheckpointSeal& seal) override;
+  Result<bool> truncate(Seq slowest, std::uint32_t rows_max) override;
+  Status tidy() override;
+  std::function<Status()> tidy_beside() override { return nullptr; }
+
+ private:
+  struct Checkpoint {
+    CheckpointSeal seal;
+    std::vector<std::string> slices;
+  };
+  std::map<Seq, EventBatchRef> batches_;
+  std::map<BlobId, Bytes> blobs_;
+  std::set<BlobId> damaged_;
+  std::set<BlobId> noted_;
+  std::vector<Checkpoint> checkpoints_;      ///< rising
+  std::optional<Checkpoint> being_written_;  ///< one without its end
+  std::optional<JournalClock> clock_;
+  std::optional<Error> refusal_;
+  std::size_t tidies_ = 0;
+  Seq last_;
+  Epoch epoch_;
+};
+
+}  // namespace muster::testing

@@ -33,10 +33,14 @@
 #include "env/posix/own_folder.h"
 #include "env/posix/standard_streams.h"
 #include "env/write_error.h"
+#include "journal/sqlite_journal.h"
 #include "platform/maintenance/drop_job.h"
 #include "platform/rules/trial_rules.h"
 #include "slurm/conf/conf_companions.h"
 #include "slurm/conf/conf_shown.h"
+#include "store/history/sqlite_history.h"
+#include "store/logs/sqlite_logs.h"
+#include "store/metrics/sqlite_metrics.h"
 #include "text/words.h"
 #include "wire/controller_client.h"
 #include "wire/socket.h"
@@ -273,19 +277,20 @@ Opened named(const std::string& file, Opened opened) {
 /// Takes the lead and reads what is stored.
 Result<Recovered> recover_parts(const Setup& setup, ClusterState& state, Epoch beyond) {
   Recovered recovered;
-  SqliteJournal::Options journal_options;
+  SqliteJournalOptions journal_options;
   journal_options.path = setup.options.state_folder + "/journal.db";
   recovered.journal = TRY(named(journal_options.path, with_patience(setup.options, [&] {
-                                  return SqliteJournal::open(journal_options);
+                                  return open_sqlite_journal(journal_options);
                                 })));
   recovered.history =
       TRY(named(setup.options.state_folder + "/history.db", with_patience(setup.options, [&] {
-                  return HistoryStore::open(setup.options.state_folder + "/history.db");
+                  return open_sqlite_history(setup.options.state_folder + "/history.db");
                 })));
-  LogStore::Options log_options;
+  SqliteLogOptions log_options;
   log_options.path = setup.options.state_folder + "/logs.db";
-  recovered.logs = TRY(named(
-      log_options.path, with_patience(setup.options, [&] { return LogStore::open(log_options); })));
+  recovered.logs =
+      TRY(named(log_options.path,
+                with_patience(setup.options, [&] { return open_sqlite_logs(log_options); })));
   const HistoryMark mark = TRY(recovered.history->mark());
   recovered.epoch = TRY(with_patience(
       setup.options, [&] { return recovered.journal->take_lead(std::max(beyond, mark.epoch)); }));
@@ -393,7 +398,7 @@ int run(const std::string& conf_path, const Handover& before) {
   core.on_history(recovered->history->watermark());
   PlannerRole planner{sched::PlanOptions()};
   auto metrics = with_patience(
-      options, [&] { return MetricStore::open({options.state_folder + "/metrics.db"}); });
+      options, [&] { return open_sqlite_metrics({options.state_folder + "/metrics.db"}); });
   if (!metrics.has_value()) die(options.state_folder + "/metrics.db: " + metrics.error().text());
   // What holds an address without listening shows only now, and a cluster at work outlives it.
   const auto http = with_patience(options, [&] { return open_http(options, before); });
@@ -427,7 +432,8 @@ int run(const std::string& conf_path, const Handover& before) {
   if (!agent_fd.has_value()) die(agent_fd.error().text());
 
   std::thread([&] { run_journal(*channels, *recovered->journal, options); }).detach();
-  std::thread([&] { run_labour(channels->log_moves); }).detach();
+  if (const auto tidy = recovered->journal->tidy_beside())
+    std::thread([&channels = *channels, tidy] { run_tidier(channels, tidy); }).detach();
   std::thread([&] { run_forecasts(*channels); }).detach();
   std::thread([&] { run_history(*channels, *recovered->history); }).detach();
   std::thread([&] { run_logs(*channels, *recovered->logs, book); }).detach();
@@ -475,14 +481,14 @@ int check(const std::string& conf_path) {
     [[maybe_unused]] const Status asked =
         (*client)->query(query, [&](Page page) { live = page.ping; });
   }
-  SqliteJournal::Options options;
+  SqliteJournalOptions options;
   options.path = setup->options.state_folder + "/journal.db";
   options.is_read_only = true;
-  auto journal = SqliteJournal::open(options);
+  auto journal = open_sqlite_journal(options);
   if (!journal.has_value()) die(journal.error().text());
   // Opened before the journal is read: what its watermark covers is in it, whatever the controller
   // does meanwhile.
-  auto history = HistoryStore::open_to_read(setup->options.state_folder + "/history.db");
+  auto history = open_sqlite_history_to_read(setup->options.state_folder + "/history.db");
   ClusterState state;
   HistoryExpectation ends(state);
   const auto replayed =
@@ -530,9 +536,9 @@ int drop(const std::string& conf_path, const std::string& number) {
   const auto setup = set_up_to_run(conf_path);
   if (!setup.has_value()) die(setup.error().text());
   lock_state(setup->options.state_folder);
-  SqliteJournal::Options options;
+  SqliteJournalOptions options;
   options.path = setup->options.state_folder + "/journal.db";
-  auto journal = SqliteJournal::open(options);
+  auto journal = open_sqlite_journal(options);
   if (!journal.has_value()) die(journal.error().text());
   ClusterState state;
   const auto replayed = recover(**journal, state, nullptr);

@@ -11,9 +11,10 @@
 
 #include "controller/core.h"
 #include "engine/command.h"
+#include "engine/journal/history_role.h"
+#include "engine/journal/journal_messages.h"
 #include "env/channel.h"
 #include "gateway/gateway.h"
-#include "journal/sqlite_journal.h"
 #include "platform/search/search_role.h"
 #include "store/metrics/metric_store.h"
 #include "store/tokens/token_store.h"
@@ -47,24 +48,8 @@ struct OutputNote {
 using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes,
                             HistoryNote, DiskNote, OutputNote>;
 
-// ---- to the journal ----
-struct FetchBlob {
-  BlobId id;
-  std::uint64_t token = 0;
-};  ///< token 0: for the core, else for the gateway
-struct CheckpointSliceRow {
-  std::string record;
-};
-struct CheckpointEnd {
-  CheckpointSeal seal;
-};
-struct CheckpointBegin {};
-struct TruncateNote {
-  Seq history;
-};
-struct LogMoved {};  ///< into the journal's file, but for what was appended meanwhile
-using ToJournal = std::variant<EventBatchRef, FetchBlob, CheckpointBegin, CheckpointSliceRow,
-                               CheckpointEnd, TruncateNote, LogMoved>;
+// ---- to whoever tidies the journal beside its writer ----
+struct TidyOrder {};
 
 // ---- to the planner ----
 struct PlanConsumed {
@@ -91,10 +76,6 @@ struct ForecastOrder {
 using ToSearch = EventBatchRef;
 
 // ---- to history ----
-struct HistoryBatch {
-  std::vector<HistoryRecord> records;
-  BatchMark batch;
-};
 struct HistoryQuery {
   UserId user;
   HistoryListing listing;
@@ -229,7 +210,7 @@ struct Channels {
   Channel<ToMetrics> metrics;
   Channel<HttpTask> http;
   std::array<Channel<Labour>, 2> labour;  ///< one for each worker
-  Channel<Labour> log_moves;              ///< the journal's log into its file
+  Channel<TidyOrder> tidier;
 };
 
 }  // namespace muster::daemon

@@ -12,7 +12,7 @@
 #include "apps/musterd/messages.h"
 #include "engine/recovery.h"
 #include "env/posix/crash_note.h"
-#include "journal/sqlite_journal.h"
+#include "journal/journal.h"
 #include "platform/logs/log_book.h"
 #include "slurm/conf/slurm_conf.h"
 #include "store/history/history_store.h"
@@ -59,7 +59,7 @@ Status check_http_addresses(const DaemonOptions& options, const HttpPlace& runni
 
 /// The parts that are recovered before the threads start.
 struct Recovered {
-  std::unique_ptr<SqliteJournal> journal;
+  std::unique_ptr<Journal> journal;
   std::unique_ptr<HistoryStore> history;
   std::unique_ptr<LogStore> logs;
   Epoch epoch;
@@ -86,7 +86,9 @@ void run_labour(Channel<Labour>& labour);
 void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered,
                  CrashNote* crash_note);
 void run_forecasts(Channels& channels);
-void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options);
+void run_journal(Channels& channels, Journal& journal, const DaemonOptions& options);
+/// Does what the journal's writer leaves to another thread: Journal::tidy_beside.
+void run_tidier(Channels& channels, const std::function<Status()>& tidy);
 /// What stops or restarts the process when history refuses; of a damaged file with the way out.
 std::string history_refusal(const Error& error);
 void run_history(Channels& channels, HistoryStore& store);

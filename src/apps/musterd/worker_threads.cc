@@ -1,12 +1,9 @@
 // The threads without an event loop of their own: journal, planner, history, search, look-ups.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
 #include <poll.h>
 #include <pwd.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,9 +13,12 @@
 
 #include "apps/musterd/threads.h"
 #include "base/turn_queue.h"
-#include "engine/checkpoint_schedule.h"
+#include "engine/journal/checkpoint_role.h"
+#include "engine/journal/history_role.h"
+#include "engine/journal/journal_role.h"
 #include "engine/recovery.h"
 #include "env/posix/clocks.h"
+#include "env/posix/reserve_file.h"
 #include "state/views.h"
 
 namespace muster::daemon {
@@ -30,208 +30,33 @@ std::uint64_t open_files_max() {
 
 namespace {
 
-/// Kept beside the journal and given up when the disk is full, so that the ends of jobs still find
-/// room.
-constexpr off_t kReserveBytes = 16 << 20;
-constexpr std::uint32_t kRowsPerTruncation = 500;
-/// Between two pieces of a truncation while batches come in.
-constexpr Duration kTruncationPause = Duration::milliseconds(50);
-/// What the write-ahead log takes in before it is moved into the file.
-constexpr std::size_t kLogBytes = 16 << 20;
-constexpr std::size_t kLogBatches = 2000;
-/// How long history goes on without a sync while it is busy.
-constexpr Duration kHistorySync = Duration::seconds(1);
-
-Error disk_full() {
-  return Error{
-      ErrorCode::kResourceExhausted, "Unable to write to the controller's disk",
-      "the disk under StateSaveLocation is full: no new work is taken until there is room again"};
-}
-
-/// Room that must be left beside the reserve before it is laid down again: else the next batch
-/// would be refused at once.
-constexpr std::uint64_t kRoomBesideReserve = 2 << 20;
-
-/// True when the reserve file stands in full.
-bool keep_reserve(const std::string& path) {
-  struct stat known {};
-  if (::stat(path.c_str(), &known) == 0 && known.st_size == kReserveBytes) return true;
-  struct statvfs disk {};
-  const std::string folder = path.substr(0, path.rfind('/'));
-  if (::statvfs(folder.c_str(), &disk) != 0) return false;
-  if (std::uint64_t{disk.f_bavail} * disk.f_frsize < kReserveBytes + kRoomBesideReserve)
-    return false;
-  const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-  if (fd < 0) return false;
-  const bool is_kept = ::posix_fallocate(fd, 0, kReserveBytes) == 0;
-  ::close(fd);
-  if (!is_kept) ::unlink(path.c_str());
-  return is_kept;
-}
-
-class JournalThread {
+/// The words of the journal's role, by channel.
+class JournalChannels final : public JournalRolePort {
  public:
-  JournalThread(Channels& channels, SqliteJournal& journal, const std::string& folder)
-      : channels_(channels),
-        journal_(journal),
-        path_(folder + "/journal.db"),
-        reserve_(folder + "/journal.reserve") {}
+  explicit JournalChannels(Channels& channels) : channels_(channels) {}
 
-  void run() {
-    watch_disk();
-    for (;;) {
-      if (slow_.empty()) wait_for(channels_.journal.fd(), has_truncation_ ? 20 : 1000);
-      std::vector<ToJournal> messages = channels_.journal.take();
-      std::vector<EventBatchRef> batches;
-      for (ToJournal& message : messages) {
-        if (auto* batch = std::get_if<EventBatchRef>(&message))
-          batches.push_back(std::move(*batch));
-      }
-      if (!batches.empty()) append(batches);
-      for (ToJournal& message : messages) {
-        if (auto* fetch = std::get_if<FetchBlob>(&message)) {
-          receive(*fetch);
-        } else if (!std::holds_alternative<EventBatchRef>(message)) {
-          slow_.push_back(std::move(message));
-        }
-      }
-      if (!slow_.empty()) {
-        // One at a time: each may be a sync of its own, and replies wait for the batches that come
-        // meanwhile.
-        ToJournal message = std::move(slow_.front());
-        slow_.pop_front();
-        std::visit([this](auto& body) { receive(body); }, message);
-      } else if (messages.empty()) {
-        idle();
-      }
-      if (!messages.empty() && has_truncation_ && steady_now() - truncate_time_ > kTruncationPause)
-        truncate();
-    }
-  }
-
- private:
-  void append(const std::vector<EventBatchRef>& batches) {
-    if (is_failed_) return;
-    JournalClock clock{boot_, steady_time(), {}};
-    for (const EventBatchRef& batch : batches) {
-      if (!batch->events.empty()) clock.event_time = batch->events.back().time;
-      for (const BlobWrite& blob : batch->blobs) bytes_since_log_ += blob.size;
-      bytes_since_log_ += batch->events.size() * kBytesPerEvent;
-    }
-    const Status stored = journal_.append(batches, clock);
-    if (stored.has_value()) {
-      batches_since_log_ += batches.size();
-      channels_.core.push(DurableNote{batches.back()->seq});
-      if (bytes_since_log_ > kLogBytes || batches_since_log_ > kLogBatches) move_log();
-      return;
-    }
-    is_failed_ = true;
-    ::unlink(reserve_.c_str());
-    channels_.core.push(JournalFailure{stored.error()});
-  }
-  void note_written(std::size_t bytes) {
-    bytes_since_log_ += bytes;
-    if (bytes_since_log_ > kLogBytes) move_log();
-  }
-  /// Most of it is moved beside us: replies wait only while the rest is.
-  void move_log() {
-    if (std::exchange(is_log_moving_, true)) return;
-    channels_.log_moves.push(Labour{[this] {
-      [[maybe_unused]] const Status ignored =
-          move_journal_log(path_);  // only the log's size depends on it
-      channels_.journal.push(LogMoved{});
-    }});
-  }
-  void receive(LogMoved&) {
-    is_log_moving_ = false;
-    checkpoint_log();
-  }
-  void checkpoint_log() {
-    bytes_since_log_ = batches_since_log_ = 0;
-    [[maybe_unused]] const Status ignored =
-        journal_.checkpoint_log();  // only its size depends on it
-  }
-  void idle() {
-    if (batches_since_log_ > 0) checkpoint_log();
-    if (has_truncation_) truncate();
-    watch_disk();
-  }
-  /// Without the reserve no new work is taken: what room there is belongs to the ends of jobs.
-  void watch_disk() {
-    const bool is_kept = keep_reserve(reserve_);
-    if (is_kept != is_reserve_kept_) {
-      const DiskNote note{is_kept ? std::nullopt : std::optional(disk_full())};
-      channels_.core.push(note);
-      channels_.gateway.push(note);
-    }
-    is_reserve_kept_ = is_kept;
-  }
-  void truncate() {
-    note_written(kRowsPerTruncation * kBytesPerEvent);
-    const auto done = journal_.truncate(history_, kRowsPerTruncation);
-    has_truncation_ = done.has_value() && !*done;
-    truncate_time_ = steady_now();
-  }
-  void receive(EventBatchRef&) {}
-  void receive(FetchBlob& fetch) {
-    auto bytes = journal_.read_blob(fetch.id);
-    if (!bytes.has_value() && bytes.error().code == ErrorCode::kCorruption) {
-      [[maybe_unused]] const Status ignored =
-          journal_.note_damaged(fetch.id);  // else the next run finds out again
-    }
-    if (fetch.token != 0) {
-      channels_.gateway.push(BlobAnswer{fetch.token, std::move(bytes)});
+  void on_durable(Seq seq) override { channels_.core.push(DurableNote{seq}); }
+  void on_failure(const Error& error) override { channels_.core.push(JournalFailure{error}); }
+  void on_blob(const FetchBlob& asked, Result<std::string> bytes) override {
+    if (asked.token != 0) {
+      channels_.gateway.push(BlobAnswer{asked.token, std::move(bytes)});
     } else if (bytes.has_value()) {
       channels_.core.push(
-          BlobBytes{fetch.id, std::make_shared<const std::string>(std::move(bytes).value())});
+          BlobBytes{asked.id, std::make_shared<const std::string>(std::move(bytes).value())});
     } else {
-      channels_.core.push(BlobBytes{fetch.id, fail(bytes.error())});
+      channels_.core.push(BlobBytes{asked.id, fail(bytes.error())});
     }
   }
-  void receive(CheckpointBegin&) { is_checkpoint_whole_ = journal_.begin_checkpoint().has_value(); }
-  void receive(CheckpointSliceRow& slice) {
-    note_written(slice.record.size());
-    is_checkpoint_whole_ = is_checkpoint_whole_ && journal_.add_slice(slice.record).has_value();
-    channels_.checkpoint_slices.give();
+  void on_slice() override { channels_.checkpoint_slices.give(); }
+  void on_room(const std::optional<Error>& refusal) override {
+    channels_.core.push(DiskNote{refusal});
+    channels_.gateway.push(DiskNote{refusal});
   }
-  void receive(CheckpointEnd& end) {
-    if (!is_checkpoint_whole_ || !journal_.finish_checkpoint(end.seal).has_value()) return;
-    has_truncation_ = true;
-  }
-  void receive(TruncateNote& note) {
-    history_ = note.history;
-    has_truncation_ = true;
-  }
+  void tidy_beside() override { channels_.tidier.push(TidyOrder{}); }
 
+ private:
   Channels& channels_;
-  SqliteJournal& journal_;
-  std::string path_;
-  std::string reserve_;
-  bool is_log_moving_ = false;
-  std::deque<ToJournal> slow_;  ///< all but batches and blobs, in their order
-  bool is_failed_ = false;
-  bool is_reserve_kept_ = true;
-  bool is_checkpoint_whole_ = false;
-  bool has_truncation_ = false;
-  /// What an event takes in the log, roughly.
-  static constexpr std::size_t kBytesPerEvent = 200;
-  const std::uint64_t boot_ = boot_number();
-  std::size_t bytes_since_log_ = 0;
-  std::size_t batches_since_log_ = 0;
-  TimePoint truncate_time_;
-  Seq history_;
 };
-
-/// A checkpoint is written from the planner's replica, which stands still between batches.
-void write_checkpoint_of(Channels& channels, const ClusterState& state) {
-  channels.journal.push(CheckpointBegin{});
-  const Status written = write_checkpoint(state, [&](std::string record) {
-    channels.checkpoint_slices.take();
-    channels.journal.push(CheckpointSliceRow{std::move(record)});
-    return Status();
-  });
-  if (written.has_value()) channels.journal.push(CheckpointEnd{seal_of(state)});
-}
 
 void answer_history(Channels& channels, HistoryStore& store, HistoryQuery query) {
   auto pages = next_pages(query.listing, &store);
@@ -291,8 +116,27 @@ void wait_for(int fd, int timeout_ms) {
 
 void lower_priority() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 5); }
 
-void run_journal(Channels& channels, SqliteJournal& journal, const DaemonOptions& options) {
-  JournalThread(channels, journal, options.state_folder).run();
+void run_journal(Channels& channels, Journal& journal, const DaemonOptions& options) {
+  PosixReserveFile file(options.state_folder + "/journal.reserve");
+  DiskReserve reserve(file);
+  JournalChannels port(channels);
+  JournalRole role(journal, reserve, port, boot_number(), journal.tidy_beside() != nullptr);
+  role.start();
+  for (;;) {
+    wait_for(channels.journal.fd(), static_cast<int>(role.patience().microseconds() / 1000));
+    role.turn(channels.journal.take(), steady_time());
+  }
+}
+
+void run_tidier(Channels& channels, const std::function<Status()>& tidy) {
+  lower_priority();
+  for (;;) {
+    wait_for(channels.tidier.fd(), 1000);
+    for ([[maybe_unused]] const TidyOrder& order : channels.tidier.take()) {
+      [[maybe_unused]] const Status ignored = tidy();  // only room depends on it
+      channels.journal.push(TidiedBeside{});
+    }
+  }
 }
 
 namespace {
@@ -344,14 +188,18 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
     planner.show_work(crash_note->work_of_this_thread());
   }
   planner.start();
-  CheckpointSchedule schedule({}, recovered.checkpoint, recovered.replayed_events);
+  CheckpointRole checkpoints({}, recovered);
+  const auto to_journal = [&](ToJournal message) {
+    if (std::holds_alternative<CheckpointSlice>(message)) channels.checkpoint_slices.take();
+    channels.journal.push(std::move(message));
+  };
   ForecastQueue questions;
   for (;;) {
     wait_for(channels.planner.fd(), 250);
     for (ToPlanner& message : channels.planner.take()) {
       if (auto* batch = std::get_if<EventBatchRef>(&message)) {
         planner.apply(**batch);
-        schedule.count((*batch)->events.size());
+        checkpoints.applied(**batch);
       } else if (const auto* consumed = std::get_if<PlanConsumed>(&message)) {
         planner.consumed(consumed->until);
       } else if (auto* asked = std::get_if<ForecastAsked>(&message)) {
@@ -369,26 +217,10 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
       channels.gateway.push(ReportNote{plan->report});
       channels.core.push(std::move(*plan));
     }
-    if (schedule.is_due(planner.state().seq())) {
-      write_checkpoint_of(channels, planner.state());
-      schedule.written(planner.state().seq());
-    }
+    checkpoints.write_if_due(planner.state(), to_journal);
   }
 }
 
-namespace {
-
-/// What history has on stable storage, the journal may give up and the core may forget.
-void release(Channels& channels, HistoryStore& store, Seq& released) {
-  if (released == store.watermark() || !store.make_durable().has_value()) return;
-  released = store.watermark();
-  channels.journal.push(TruncateNote{released});
-  channels.core.push(HistoryNote{released});
-}
-
-}  // namespace
-
-/// What ends comes first, then one page of a list for sacct, and so on by turns.
 std::string history_refusal(const Error& error) {
   const std::string text = "history.db: " + error.text();
   if (error.code != ErrorCode::kCorruption) return text;
@@ -397,33 +229,29 @@ std::string history_refusal(const Error& error) {
          "journal still has";
 }
 
+/// What ends comes first, then one page of a list for sacct, and so on by turns.
 void run_history(Channels& channels, HistoryStore& store) {
   lower_priority();
-  Seq released;
-  TimePoint release_time;
+  HistoryRole role(store);
   TurnQueue<UserId, HistoryQuery> queries;
   for (;;) {
     if (queries.is_empty()) wait_for(channels.history.fd(), 1000);
-    std::vector<HistoryObject> objects;
-    BatchMark until{store.watermark(), {}, {}};
+    std::vector<HistoryBatch> ended;
     for (ToHistory& message : channels.history.take()) {
       if (auto* batch = std::get_if<HistoryBatch>(&message)) {
-        for (HistoryRecord& record : batch->records) objects.push_back(std::move(record.object));
-        if (batch->batch.seq > until.seq) until = batch->batch;
+        ended.push_back(std::move(*batch));
       } else {
         auto& query = std::get<HistoryQuery>(message);
         queries.add(query.user, std::move(query));
       }
     }
-    if (until.seq > store.watermark() &&
-        (!objects.empty() || until.seq.value() > store.watermark().value() + 1000)) {
-      const Status stored = store.append(objects, until);
-      if (!stored.has_value()) restart_process(history_refusal(stored.error()));
-    }
-    const bool is_idle = objects.empty() && queries.is_empty();
-    if (is_idle || steady_now() - release_time > kHistorySync) {
-      release(channels, store, released);
-      release_time = steady_now();
+    const bool is_idle = ended.empty() && queries.is_empty();
+    const Status stored = role.store(std::move(ended));
+    if (!stored.has_value()) restart_process(history_refusal(stored.error()));
+    // What history has on stable storage, the journal may give up and the core may forget.
+    if (const auto seq = role.sync(is_idle, steady_time())) {
+      channels.journal.push(HistoryStored{*seq});
+      channels.core.push(HistoryNote{*seq});
     }
     if (auto query = queries.next()) answer_history(channels, store, std::move(*query));
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "platform/logs/testing.h"
+#include "store/logs/sqlite_logs.h"
 
 namespace muster {
 namespace {
@@ -34,7 +35,7 @@ struct LogRoleTest : ::testing::Test {
   LogRoleTest() {
     char name[] = "/tmp/muster-log-role.XXXXXX";
     folder = ::mkdtemp(name);
-    store = LogStore::open({.path = folder / "logs.db"}).value();
+    store = open_sqlite_logs({.path = folder / "logs.db"}).value();
     role = std::make_unique<LogRole>(*store, book, port);
   }
   ~LogRoleTest() override { std::filesystem::remove_all(folder); }
@@ -198,7 +199,7 @@ TEST_F(ActingTest, ADeadControllerReadsTheSameLinesAgain) {
   const auto lost = port.acts[1].second;
   role = nullptr;
   store = nullptr;
-  store = LogStore::open({.path = folder / "logs.db"}).value();
+  store = open_sqlite_logs({.path = folder / "logs.db"}).value();
   role = std::make_unique<LogRole>(*store, book, port);
   send("", 0);
   EXPECT_EQ(port.acknowledged.back().second.next_offset, 21U);

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "platform/logs/testing.h"
+#include "store/logs/sqlite_logs.h"
 
 namespace muster {
 namespace {
@@ -25,7 +26,7 @@ struct LogWatchTest : ::testing::Test {
   LogWatchTest() {
     char name[] = "/tmp/muster-log-watch.XXXXXX";
     folder = ::mkdtemp(name);
-    store = LogStore::open({.path = folder / "logs.db"}).value();
+    store = open_sqlite_logs({.path = folder / "logs.db"}).value();
     watch = std::make_unique<LogWatch>(*store, book);
   }
   ~LogWatchTest() override { std::filesystem::remove_all(folder); }

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "env/faulty_disk.h"
-#include "store/history/history_store.h"
+#include "store/history/sqlite_history.h"
 
 namespace muster {
 namespace {
@@ -23,7 +23,7 @@ struct HistoryOnDisk {
   explicit HistoryOnDisk(std::uint64_t seed) : disk(seed) {}
   void open() {
     store.reset();
-    auto opened = HistoryStore::open("history.db");
+    auto opened = open_sqlite_history("history.db");
     ASSERT_TRUE(opened.has_value()) << opened.error().text();
     store = std::move(*opened);
   }

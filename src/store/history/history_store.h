@@ -1,5 +1,6 @@
-// What has ended: attempts and steps, for sacct. A file of its own with its own watermark, so that
-// each record of the journal is projected exactly once, whatever crashes.
+// What has ended: attempts and steps, for sacct, in a store of its own with its own watermark, so
+// that each record of the journal is projected exactly once, whatever crashes. SQLite stands behind
+// it (sqlite_history.h).
 #pragma once
 
 #include <compare>
@@ -60,65 +61,51 @@ struct HistoryMark {
   JobId highest_job;  ///< of those that have ended; 0: none
 };
 
-/// One open history file. Used by one thread at a time. Every row carries a digest; those written
-/// before there were digests are believed as they are. Errors: kUnavailable when the disk refuses,
-/// kCorruption.
-class HistoryStore {
+/// What the journal is projected into. Used by one thread at a time. Errors: kUnavailable when
+/// storage refuses, kCorruption.
+class HistoryProjection {
  public:
-  static Result<std::unique_ptr<HistoryStore>> open(const std::string& path);
-  /// To read beside the one who writes. Errors: also kNotFound where there is none.
-  static Result<std::unique_ptr<HistoryStore>> open_to_read(const std::string& path);
-  ~HistoryStore();
+  virtual ~HistoryProjection() = default;
 
   /// Every batch up to it has been projected.
-  Seq watermark() const { return watermark_; }
+  virtual Seq watermark() const = 0;
   /// Cost: a look-up.
-  Result<HistoryMark> mark();
+  virtual Result<HistoryMark> mark() = 0;
   /// From now on this controller writes to it. Durable with the next make_durable().
-  Status take_over(Epoch epoch);
+  virtual Status take_over(Epoch epoch) = 0;
   /// Stores the objects and moves the watermark to `until`, in one transaction. What is there
   /// already is replaced. A power cut may take it back until make_durable(): the journal must keep
   /// its batches until then.
-  Status append(const std::vector<HistoryObject>& objects, const BatchMark& until);
+  virtual Status append(const std::vector<HistoryObject>& objects, const BatchMark& until) = 0;
   /// Everything appended is on stable storage. Cost: a file sync and the copying of what was
   /// written since the last.
-  Status make_durable();
+  virtual Status make_durable() = 0;
+};
 
+/// The same with what is asked of it.
+class HistoryStore : public HistoryProjection {
+ public:
   /// The next attempts of jobs below `until`, in rising order, that were in the system in the
   /// query's time and meet its filter's ids, uids and names; the caller looks at the rest of the
   /// filter. Moves the cursor on. Requires: `until` never falls from call to call. Shape: at most
   /// kRowsMax attempts and about kBytesMax bytes; may be none before the end. Cost: that of the
   /// attempts read, of a few thousand jobs looked at, and, once for each `until`, of the first few
   /// thousand numbers that an index finds.
-  Result<HistoryPage> read(const Query& query, HistoryCursor& cursor, JobId until);
+  virtual Result<HistoryPage> read(const Query& query, HistoryCursor& cursor, JobId until) = 0;
   static constexpr std::size_t kRowsMax = 256;
   static constexpr std::size_t kBytesMax = std::size_t{256} << 10;
   /// The next steps of an attempt that have ended, by number, also of one that goes on: those after
   /// `after`, at most `count_max`.
-  Result<HistorySteps> steps_of(const HistoryKey& attempt, std::optional<std::uint32_t> after,
-                                std::size_t count_max);
-  Result<bool> has(JobId job, std::uint32_t attempt);
-  Result<bool> has(const StepId& step);
+  virtual Result<HistorySteps> steps_of(const HistoryKey& attempt,
+                                        std::optional<std::uint32_t> after,
+                                        std::size_t count_max) = 0;
+  virtual Result<bool> has(JobId job, std::uint32_t attempt) = 0;
+  virtual Result<bool> has(const StepId& step) = 0;
   /// The newest attempt of a job. Nullopt inside: not known.
-  Result<std::optional<JobView>> find(JobId job);
+  virtual Result<std::optional<JobView>> find(JobId job) = 0;
   /// What is wrong with the file: a line for each damaged row and each index that does not fit, and
   /// one that says how many more there are. Cost: all of it is read.
-  Result<std::vector<std::string>> damage();
-
- private:
-  struct Statements;
-  struct Records;
-  struct Row;
-  struct RowReader;
-  struct Look;
-  Status look_up_keys(const Query& query, HistoryCursor& cursor, JobId until);
-  Result<Records> read_listed(HistoryCursor& cursor);
-  Result<Records> read_blocks(const Query& query, HistoryCursor& cursor, JobId until);
-  explicit HistoryStore(std::unique_ptr<Statements> statements);
-  std::unique_ptr<Statements> sql_;
-  std::string path_;
-  bool is_log_doubted_ = false;  ///< a sync of it has failed since it was written anew
-  Seq watermark_;
+  virtual Result<std::vector<std::string>> damage() = 0;
 };
 
 }  // namespace muster

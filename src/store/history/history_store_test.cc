@@ -1,5 +1,5 @@
 // Reading history page by page: which rows, in which order, how much at once.
-#include "store/history/history_store.h"
+#include "store/history/sqlite_history.h"
 
 #include <gtest/gtest.h>
 #include <soci/soci.h>
@@ -43,7 +43,7 @@ class HistoryStoreTest : public ::testing::Test {
   }
   void open() {
     store.reset();
-    auto opened = HistoryStore::open(path());
+    auto opened = open_sqlite_history(path());
     ASSERT_TRUE(opened.has_value()) << opened.error().text();
     store = std::move(*opened);
   }
@@ -118,7 +118,8 @@ TEST_F(HistoryStoreTest, NamesANewerFormatAndLeavesTheFileAsItIs) {
     session << "DROP TABLE blocks";
   }
   for (const bool is_to_read : {false, true}) {
-    const auto newer = is_to_read ? HistoryStore::open_to_read(path()) : HistoryStore::open(path());
+    const auto newer =
+        is_to_read ? open_sqlite_history_to_read(path()) : open_sqlite_history(path());
     ASSERT_FALSE(newer.has_value());
     EXPECT_EQ(newer.error().code, ErrorCode::kFailedPrecondition);
     EXPECT_EQ(newer.error().message, "history has format 2");
@@ -297,7 +298,7 @@ TEST_F(HistoryStoreTest, AFileWithoutDigestsIsReadAndGetsThem) {
   change("ALTER TABLE jobs DROP COLUMN digest");
   change("ALTER TABLE steps DROP COLUMN digest");
   store.reset();
-  const auto reader = HistoryStore::open_to_read(path());
+  const auto reader = open_sqlite_history_to_read(path());
   ASSERT_TRUE(reader.has_value());
   EXPECT_TRUE((*reader)->damage()->empty());
   EXPECT_TRUE((*reader)->find(JobId(2))->has_value());

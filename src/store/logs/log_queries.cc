@@ -185,7 +185,7 @@ class LogSearch {
 
 }  // namespace
 
-Result<LogPage> LogStore::read(const LogQuery& query) {
+Result<LogPage> SqliteLogStore::read(const LogQuery& query) {
   if (query.lines_max == 0)
     return fail(ErrorCode::kInvalidArgument, "at least one line must be asked for");
   std::unique_ptr<LogPattern> pattern;
@@ -196,7 +196,7 @@ Result<LogPage> LogStore::read(const LogQuery& query) {
   return LogSearch(*state_->tables, *log, query, pattern.get()).run();
 }
 
-Result<std::vector<LogLine>> LogStore::unfinished_lines(LogOwner owner) {
+Result<std::vector<LogLine>> SqliteLogStore::unfinished_lines(LogOwner owner) {
   TRY(ready());
   std::vector<LogLine> lines;
   const OwnerLog* log = TRY(state_->find(owner));
@@ -207,7 +207,7 @@ Result<std::vector<LogLine>> LogStore::unfinished_lines(LogOwner owner) {
   return lines;
 }
 
-Result<std::vector<LogStreamState>> LogStore::streams(LogOwner owner) {
+Result<std::vector<LogStreamState>> SqliteLogStore::streams(LogOwner owner) {
   TRY(ready());
   std::vector<LogStreamState> streams;
   const OwnerLog* log = TRY(state_->find(owner));
@@ -217,7 +217,7 @@ Result<std::vector<LogStreamState>> LogStore::streams(LogOwner owner) {
   return streams;
 }
 
-Result<LogTail> LogStore::tail(const LogStreamId& id) {
+Result<LogTail> SqliteLogStore::tail(const LogStreamId& id) {
   TRY(ready());
   const OwnerLog* log = TRY(state_->find(id.owner));
   if (log == nullptr) return LogTail();
@@ -226,7 +226,7 @@ Result<LogTail> LogStore::tail(const LogStreamId& id) {
   return LogTail{stream->second.next_offset(), std::string(stream->second.unfinished())};
 }
 
-Result<std::vector<LogSize>> LogStore::sizes() {
+Result<std::vector<LogSize>> SqliteLogStore::sizes() {
   TRY(ready());
   std::vector<LogSize> sizes = TRY(state_->tables->sizes());
   for (const auto& [since, owner] : state_->waiting) {

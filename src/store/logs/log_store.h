@@ -1,5 +1,5 @@
-// The output of tasks, on stable storage: one database file. Format and why it is so:
-// docs/internals/log_store.md. Not here: threads, clocks, and what a line sets off.
+// The output of tasks, on stable storage. SQLite stands behind it (sqlite_logs.h). Not here:
+// threads, clocks, and what a line sets off.
 #pragma once
 
 #include <cstdint>
@@ -27,28 +27,13 @@ struct LogTail {
   std::string unfinished;
 };
 
-/// One open file. Used by one thread at a time; a second process or object must not open it for
-/// writing. Every method: kUnavailable when the disk refuses, kCorruption when the file is damaged.
-/// A refused change is there whole or not at all; it may be tried again. Lines are numbered over
-/// all streams of an owner as they come. A line is visible as soon as the append that brings its
-/// end has returned, and is then on stable storage.
+/// Used by one thread at a time. Every method: kUnavailable when storage refuses, kCorruption when
+/// what is stored is damaged. A refused change is there whole or not at all; it may be tried again.
+/// Lines are numbered over all streams of an owner as they come. A line is visible as soon as the
+/// append that brings its end has returned, and is then on stable storage.
 class LogStore {
  public:
-  struct Options {
-    std::string path;
-    /// Lines that wait in memory to be compressed, over all owners, and what the log holds of them;
-    /// both approximate. They decide how long opening takes after a crash.
-    std::size_t open_bytes_max = std::size_t{32} << 20;
-    std::size_t log_bytes_max = std::size_t{32} << 20;
-    /// Owners kept in memory without such lines.
-    std::size_t cached_owners_max = 256;
-  };
-  /// Opens or creates. Errors: kFailedPrecondition when the file has a newer format (the message
-  /// names both).
-  static Result<std::unique_ptr<LogStore>> open(const Options& options);
-  ~LogStore();
-  LogStore(const LogStore&) = delete;
-  LogStore& operator=(const LogStore&) = delete;
+  virtual ~LogStore() = default;
 
   /// Takes in fragments in one transaction, durable on return. The answer is for each the offset up
   /// to which its stream has been received: the sender goes on from there. Bytes that were received
@@ -56,7 +41,7 @@ class LogStore {
   /// not taken later. Requires: a fragment has at most 16 MiB. Errors: kInvalidArgument when it has
   /// not; nothing is taken then. Cost: one sync; also compresses a bounded part of what waits, some
   /// 15 ms for 1 MiB.
-  Result<std::vector<std::uint64_t>> append(const std::vector<LogFragment>& fragments);
+  virtual Result<std::vector<std::uint64_t>> append(const std::vector<LogFragment>& fragments) = 0;
 
   /// Lines of an owner that match, in order (backward: the newest first). A page ends at
   /// `lines_max`, at 4 MiB of answer, or when `bytes_max` of text were looked through: it may be
@@ -64,42 +49,31 @@ class LogStore {
   /// refused (with RE2's message) or lines_max is 0. Cost: chunks that cannot match, by time, rank,
   /// stream, level or trigrams, are passed over in microseconds; the others take some 3 ms for each
   /// MiB of text.
-  Result<LogPage> read(const LogQuery& query);
+  virtual Result<LogPage> read(const LogQuery& query) = 0;
   /// What tasks have written without an end of line so far, by run, rank, stream and source. `id`
   /// is 0.
-  Result<std::vector<LogLine>> unfinished_lines(LogOwner owner);
+  virtual Result<std::vector<LogLine>> unfinished_lines(LogOwner owner) = 0;
   /// By run, rank, stream and source; empty when nothing is known of the owner.
-  Result<std::vector<LogStreamState>> streams(LogOwner owner);
+  virtual Result<std::vector<LogStreamState>> streams(LogOwner owner) = 0;
   /// Zeros when nothing is known of the stream.
-  Result<LogTail> tail(const LogStreamId& id);
+  virtual Result<LogTail> tail(const LogStreamId& id) = 0;
   /// Of every owner that has lines. Cost: reads the whole directory, some 100 bytes for each MiB of
   /// text.
-  Result<std::vector<LogSize>> sizes();
+  virtual Result<std::vector<LogSize>> sizes() = 0;
 
   /// Everything of the owner is gone from every answer, durable on return. After sweep() the file
   /// uses its room again; it does not become shorter.
-  Status delete_owner(LogOwner owner);
+  virtual Status delete_owner(LogOwner owner) = 0;
   /// Deletes at most about `chunks_max` chunks of any owner all of whose lines were received before
   /// `time`. Numbers of lines stay. True: nothing is left to delete.
-  Result<bool> delete_before(TimePoint time, std::uint32_t chunks_max);
+  virtual Result<bool> delete_before(TimePoint time, std::uint32_t chunks_max) = 0;
   /// Removes at most about `chunks_max` chunks of deleted owners. True: nothing is left.
-  Result<bool> sweep(std::uint32_t chunks_max);
+  virtual Result<bool> sweep(std::uint32_t chunks_max) = 0;
   /// Compresses what waits, the oldest first, at least `bytes` of it. True: nothing waits.
-  Result<bool> compact(std::size_t bytes);
+  virtual Result<bool> compact(std::size_t bytes) = 0;
 
   /// For probes. Units: bytes, approximate.
-  std::size_t waiting_bytes() const;
-
- private:
-  struct State;
-  explicit LogStore(Options options);
-  Status ready();
-  Status replay();
-  Status seal_some(std::size_t bytes_least);
-
-  Options options_;
-  std::unique_ptr<State> state_;
-  bool needs_reload_ = true;
+  virtual std::size_t waiting_bytes() const = 0;
 };
 
 }  // namespace muster

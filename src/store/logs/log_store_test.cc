@@ -1,4 +1,4 @@
-#include "store/logs/log_store.h"
+#include "store/logs/sqlite_logs.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -19,10 +19,10 @@ constexpr const char* kPath = "logs.db";
 constexpr LogOwner kOwner{LogOwnerKind::kTrial, 5};
 
 std::unique_ptr<LogStore> opened(std::size_t open_bytes_max = std::size_t{1} << 20) {
-  auto store = LogStore::open({.path = kPath,
-                               .open_bytes_max = open_bytes_max,
-                               .log_bytes_max = open_bytes_max,
-                               .cached_owners_max = 2});
+  auto store = open_sqlite_logs({.path = kPath,
+                                 .open_bytes_max = open_bytes_max,
+                                 .log_bytes_max = open_bytes_max,
+                                 .cached_owners_max = 2});
   EXPECT_TRUE(store.has_value()) << store.error().text();
   return store.has_value() ? std::move(store).value() : nullptr;
 }
@@ -554,7 +554,7 @@ class Story : public testing::DiskStory {
   void reopen() {
     store_ = nullptr;
     const std::size_t limit = rng_.chance(0.5) ? 3'000 : 200'000;
-    auto store = LogStore::open(
+    auto store = open_sqlite_logs(
         {.path = kPath, .open_bytes_max = limit, .log_bytes_max = limit, .cached_owners_max = 1});
     if (store.has_value()) {
       store_ = std::move(store).value();

@@ -11,12 +11,44 @@
 #include <set>
 #include <utility>
 
-#include "store/logs/log_store.h"
 #include "store/logs/owner_log.h"
+#include "store/logs/sqlite_logs.h"
 
 namespace muster {
 
-struct LogStore::State {
+/// One open file.
+class SqliteLogStore final : public LogStore {
+ public:
+  explicit SqliteLogStore(SqliteLogOptions options);
+  ~SqliteLogStore() override;
+  SqliteLogStore(const SqliteLogStore&) = delete;
+  SqliteLogStore& operator=(const SqliteLogStore&) = delete;
+
+  /// Reads what is stored. Called by the others where a refused write has made it necessary.
+  Status ready();
+
+  Result<std::vector<std::uint64_t>> append(const std::vector<LogFragment>& fragments) override;
+  Result<LogPage> read(const LogQuery& query) override;
+  Result<std::vector<LogLine>> unfinished_lines(LogOwner owner) override;
+  Result<std::vector<LogStreamState>> streams(LogOwner owner) override;
+  Result<LogTail> tail(const LogStreamId& id) override;
+  Result<std::vector<LogSize>> sizes() override;
+  Status delete_owner(LogOwner owner) override;
+  Result<bool> delete_before(TimePoint time, std::uint32_t chunks_max) override;
+  Result<bool> sweep(std::uint32_t chunks_max) override;
+  Result<bool> compact(std::size_t bytes) override;
+  std::size_t waiting_bytes() const override;
+
+ private:
+  struct State;
+  Status replay();
+  Status seal_some(std::size_t bytes_least);
+  SqliteLogOptions options_;
+  std::unique_ptr<State> state_;
+  bool needs_reload_ = true;
+};
+
+struct SqliteLogStore::State {
   explicit State(std::unique_ptr<logs::LogTables> opened) : tables(std::move(opened)) {}
 
   struct Entry {

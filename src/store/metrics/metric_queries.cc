@@ -295,9 +295,9 @@ std::vector<SampledPoint> sampled_points(const std::vector<PartCells>& parts,
 
 }  // namespace
 
-Result<SeriesPage> MetricStore::read_series(const SeriesQuery& query,
-                                            const std::optional<MetricCursor>& after,
-                                            std::size_t points_max) {
+Result<SeriesPage> SqliteMetricStore::read_series(const SeriesQuery& query,
+                                                  const std::optional<MetricCursor>& after,
+                                                  std::size_t points_max) {
   CHECK(points_max > 0);
   TRY(ready());
   const Trial* trial = TRY(state_->trials.find(query.trial));
@@ -321,7 +321,8 @@ Result<SeriesPage> MetricStore::read_series(const SeriesQuery& query,
   return page;
 }
 
-Result<SampledSeries> MetricStore::sample_series(const SeriesQuery& query, std::size_t points_max) {
+Result<SampledSeries> SqliteMetricStore::sample_series(const SeriesQuery& query,
+                                                       std::size_t points_max) {
   if (points_max < metrics::kPointsPerStretch)
     return fail(ErrorCode::kInvalidArgument, "at least 5 points must be asked for");
   TRY(ready());
@@ -357,7 +358,7 @@ Result<SampledSeries> MetricStore::sample_series(const SeriesQuery& query, std::
   return sampled;
 }
 
-Result<std::vector<NamedSummary>> MetricStore::summaries(TrialId trial_id) {
+Result<std::vector<NamedSummary>> SqliteMetricStore::summaries(TrialId trial_id) {
   const std::vector<GroupMetrics> named = TRY(groups(trial_id));
   const Trial* trial = TRY(state_->trials.find(trial_id));
   std::vector<NamedSummary> summaries;
@@ -382,7 +383,7 @@ Result<std::vector<NamedSummary>> MetricStore::summaries(TrialId trial_id) {
   return summaries;
 }
 
-Result<std::vector<GroupMetrics>> MetricStore::groups(TrialId trial_id) {
+Result<std::vector<GroupMetrics>> SqliteMetricStore::groups(TrialId trial_id) {
   TRY(ready());
   const Trial* trial = TRY(state_->trials.find(trial_id));
   std::vector<const Segment*> segments;
@@ -404,9 +405,9 @@ Result<std::vector<GroupMetrics>> MetricStore::groups(TrialId trial_id) {
   return groups;
 }
 
-Result<ReportPage> MetricStore::read_reports(const ReportsQuery& query,
-                                             const std::optional<MetricCursor>& after,
-                                             std::size_t reports_max) {
+Result<ReportPage> SqliteMetricStore::read_reports(const ReportsQuery& query,
+                                                   const std::optional<MetricCursor>& after,
+                                                   std::size_t reports_max) {
   CHECK(reports_max > 0);
   TRY(ready());
   const Trial* trial = TRY(state_->trials.find(query.trial));
@@ -436,8 +437,8 @@ Result<ReportPage> MetricStore::read_reports(const ReportsQuery& query,
   return page;
 }
 
-Result<std::optional<StoredReport>> MetricStore::latest_report(TrialId trial_id,
-                                                               const std::string& group) {
+Result<std::optional<StoredReport>> SqliteMetricStore::latest_report(TrialId trial_id,
+                                                                     const std::string& group) {
   TRY(ready());
   const Trial* trial = TRY(state_->trials.find(trial_id));
   std::vector<ValidSegment> segments = segments_of(*trial, group);
@@ -452,10 +453,10 @@ Result<std::optional<StoredReport>> MetricStore::latest_report(TrialId trial_id,
   return std::optional<StoredReport>();
 }
 
-Result<std::optional<StoredReport>> MetricStore::best_report(TrialId trial_id,
-                                                             const std::string& group,
-                                                             const std::string& metric,
-                                                             bool is_smaller_better) {
+Result<std::optional<StoredReport>> SqliteMetricStore::best_report(TrialId trial_id,
+                                                                   const std::string& group,
+                                                                   const std::string& metric,
+                                                                   bool is_smaller_better) {
   TRY(ready());
   const Trial* trial = TRY(state_->trials.find(trial_id));
   SeriesQuery query;

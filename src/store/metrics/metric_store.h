@@ -1,5 +1,5 @@
-// The metrics that trials report, on stable storage: one database file. Format and why it is so:
-// docs/internals/metric_store.md. Not here: threads, clocks, and what a metric means for a search.
+// The metrics that trials report, on stable storage. SQLite stands behind it (sqlite_metrics.h).
+// Not here: threads, clocks, and what a metric means for a search.
 #pragma once
 
 #include <cstdint>
@@ -17,58 +17,45 @@ namespace muster {
 /// Different metrics of one run, in all of its groups together.
 inline constexpr std::size_t kRunMetricsMax = 10'000;
 
-/// One open file. Used by one thread at a time; a second process or object must not open it for
-/// writing. Every method: kUnavailable when the disk refuses, kCorruption when the file is damaged.
-/// A refused change is there whole or not at all; it may be tried again, and is then a repeat where
-/// it was there. Nothing grows with the number of points but the file: memory holds what waits to
-/// be written into blocks, the trials used last, and one page of an answer.
+/// Used by one thread at a time. Every method: kUnavailable when storage refuses, kCorruption when
+/// what is stored is damaged. A refused change is there whole or not at all; it may be tried again,
+/// and is then a repeat where it was there. Nothing grows with the number of points but the file:
+/// memory holds what waits to be written into blocks, the trials used last, and one page of an
+/// answer.
 class MetricStore {
  public:
-  struct Options {
-    std::string path;
-    /// Reports that wait in memory and in the log, both bounds approximate. They decide how long
-    /// opening takes after a crash.
-    std::size_t tail_bytes_max = std::size_t{12} << 20;
-    std::size_t log_bytes_max = std::size_t{16} << 20;
-    /// Trials kept in memory without such reports, in metrics of some 400 bytes.
-    std::size_t cached_metrics_max = 60'000;
-  };
-  /// Opens or creates. Errors: kFailedPrecondition when the file has a newer format (the message
-  /// names both). Cost: reading the log, some 25 ms a MiB.
-  static Result<std::unique_ptr<MetricStore>> open(const Options& options);
-  ~MetricStore();
-  MetricStore(const MetricStore&) = delete;
-  MetricStore& operator=(const MetricStore&) = delete;
+  virtual ~MetricStore() = default;
 
   /// Stores reports in one transaction, durable on return; one outcome each, in order. A report of
   /// a run that is newer than any known begins that run. Also moves a bounded number of waiting
   /// reports into blocks. Cost: one sync, whatever the number of reports; a few microseconds a
   /// report.
-  Result<std::vector<ReportOutcome>> append(const std::vector<MetricReport>& reports);
+  virtual Result<std::vector<ReportOutcome>> append(const std::vector<MetricReport>& reports) = 0;
 
   /// A run begins that goes on from a checkpoint of so many steps: what earlier runs reported
   /// beyond is archived. Durable on return. kStored, kRepeated (known and equal), kConflict (known
   /// and different; the first stays), kStale (a newer run is known), kInvalid. A run that had been
   /// begun by a report alone is completed. Cost: one sync, no rewriting.
-  Result<ReportOutcome> begin_run(TrialId trial, std::uint32_t run,
-                                  std::int64_t resumed_from_steps);
+  virtual Result<ReportOutcome> begin_run(TrialId trial, std::uint32_t run,
+                                          std::int64_t resumed_from_steps) = 0;
 
   /// At most `points_max` values behind `after` (nullopt: from the beginning), in order of runs and
   /// steps. Requires: points_max > 0. Cost: the blocks read, some 20 microseconds for 1,024 points.
-  Result<SeriesPage> read_series(const SeriesQuery& query, const std::optional<MetricCursor>& after,
-                                 std::size_t points_max);
+  virtual Result<SeriesPage> read_series(const SeriesQuery& query,
+                                         const std::optional<MetricCursor>& after,
+                                         std::size_t points_max) = 0;
 
   /// The numbers of a series by at most `points_max` of them: of each stretch the first, the last,
   /// the extremes and one that is not finite, so that no spike is missing; all of them where there
   /// are no more than that. Errors: kInvalidArgument when points_max < 5. Cost: O(points_max)
   /// blocks, and one cell for each 1,024 points.
-  Result<SampledSeries> sample_series(const SeriesQuery& query, std::size_t points_max);
+  virtual Result<SampledSeries> sample_series(const SeriesQuery& query, std::size_t points_max) = 0;
 
   /// Of each group and metric over the valid series, by group, then by first appearance. Cost: what
   /// is kept in memory, and for each run that a newer one has cut short its cells.
-  Result<std::vector<NamedSummary>> summaries(TrialId trial);
+  virtual Result<std::vector<NamedSummary>> summaries(TrialId trial) = 0;
   /// As summaries, the names alone; also of what is archived.
-  Result<std::vector<GroupMetrics>> groups(TrialId trial);
+  virtual Result<std::vector<GroupMetrics>> groups(TrialId trial) = 0;
 
   struct ReportsQuery {
     TrialId trial;
@@ -79,41 +66,30 @@ class MetricStore {
   };
   /// Reports with all their metrics behind `after`, in order of runs, steps and arrival; those of
   /// one identity as one, under its first id. At most `reports_max`. Requires: reports_max > 0.
-  Result<ReportPage> read_reports(const ReportsQuery& query,
-                                  const std::optional<MetricCursor>& after,
-                                  std::size_t reports_max);
+  virtual Result<ReportPage> read_reports(const ReportsQuery& query,
+                                          const std::optional<MetricCursor>& after,
+                                          std::size_t reports_max) = 0;
 
   /// The valid report of the most steps. Nullopt: there is none.
-  Result<std::optional<StoredReport>> latest_report(TrialId trial, const std::string& group);
+  virtual Result<std::optional<StoredReport>> latest_report(TrialId trial,
+                                                            const std::string& group) = 0;
   /// The valid report with the smallest (or largest) value of a metric; of equal ones the first.
   /// NaN and the wrong infinity rank behind every number, so that they are found only where there
   /// is nothing else. Nullopt: no number.
-  Result<std::optional<StoredReport>> best_report(TrialId trial, const std::string& group,
-                                                  const std::string& metric,
-                                                  bool is_smaller_better);
+  virtual Result<std::optional<StoredReport>> best_report(TrialId trial, const std::string& group,
+                                                          const std::string& metric,
+                                                          bool is_smaller_better) = 0;
 
   /// Everything of the trial is gone from every answer, durable on return. After sweep() the file
   /// uses its room again; it does not become shorter. Requires: trials are not numbered anew.
-  Status delete_trial(TrialId trial);
+  virtual Status delete_trial(TrialId trial) = 0;
   /// Removes at most about `rows_max` rows of deleted trials. True: nothing is left.
-  Result<bool> sweep(std::uint32_t rows_max);
+  virtual Result<bool> sweep(std::uint32_t rows_max) = 0;
   /// Moves at least `reports` waiting reports into blocks, the oldest first. True: none waits.
-  Result<bool> compact(std::size_t reports);
+  virtual Result<bool> compact(std::size_t reports) = 0;
 
   /// For probes. Units: bytes, approximate.
-  std::size_t waiting_bytes() const;
-
- private:
-  struct State;
-  explicit MetricStore(Options options);
-  Status ready();
-  Status replay();
-  Result<ReportOutcome> take(const MetricReport& report);
-  Status flush_some(std::size_t bytes_least);
-
-  Options options_;
-  std::unique_ptr<State> state_;
-  bool needs_reload_ = true;
+  virtual std::size_t waiting_bytes() const = 0;
 };
 
 /// The number of a metric in the valid reports of so many steps. Nullopt: none was reported, or no

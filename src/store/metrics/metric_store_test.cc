@@ -1,4 +1,4 @@
-#include "store/metrics/metric_store.h"
+#include "store/metrics/sqlite_metrics.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -23,12 +23,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const TrialId kTrial(7);
 
 std::unique_ptr<MetricStore> opened(std::size_t tail_bytes_max = std::size_t{1} << 20) {
-  MetricStore::Options options;
+  SqliteMetricOptions options;
   options.path = kPath;
   options.tail_bytes_max = tail_bytes_max;
   options.log_bytes_max = tail_bytes_max;
   options.cached_metrics_max = 200;
-  auto store = MetricStore::open(options);
+  auto store = open_sqlite_metrics(options);
   EXPECT_TRUE(store.has_value()) << store.error().text();
   return store.has_value() ? std::move(store).value() : nullptr;
 }
@@ -397,12 +397,12 @@ TEST(MetricStore, NamesANewerFormatAndDamage) {
                          nullptr),
             SQLITE_OK);
   sqlite3_close(raw);
-  const auto newer = MetricStore::open({.path = kPath});
+  const auto newer = open_sqlite_metrics({.path = kPath});
   ASSERT_FALSE(newer.has_value());
   EXPECT_EQ(newer.error().code, ErrorCode::kFailedPrecondition);
   EXPECT_EQ(newer.error().message, "metric store has format 2");
   disk.rot(kPath, 0, std::string(100, '\xee'));
-  EXPECT_EQ(MetricStore::open({.path = kPath}).error().code, ErrorCode::kCorruption);
+  EXPECT_EQ(open_sqlite_metrics({.path = kPath}).error().code, ErrorCode::kCorruption);
 }
 
 // ---- a property: the store answers as the model, whatever the disk does ----
@@ -432,12 +432,12 @@ class Story : public testing::DiskStory {
  private:
   void reopen() {
     store_ = nullptr;
-    MetricStore::Options options;
+    SqliteMetricOptions options;
     options.path = kPath;
     options.tail_bytes_max = rng_.chance(0.5) ? 4'000 : 100'000;
     options.log_bytes_max = rng_.chance(0.5) ? 3'000 : 100'000;
     options.cached_metrics_max = 40;
-    auto store = MetricStore::open(options);
+    auto store = open_sqlite_metrics(options);
     if (store.has_value()) {
       store_ = std::move(store).value();
     } else {

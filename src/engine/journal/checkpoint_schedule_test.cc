@@ -1,4 +1,4 @@
-#include "engine/checkpoint_schedule.h"
+#include "engine/journal/checkpoint_schedule.h"
 
 #include <gtest/gtest.h>
 

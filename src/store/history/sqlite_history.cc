@@ -1,4 +1,4 @@
-#include "store/history/history_store.h"
+#include "store/history/sqlite_history.h"
 
 #include <fmt/format.h>
 #include <soci/soci.h>
@@ -115,9 +115,7 @@ std::string condition(const Query& query) {
   return where;
 }
 
-}  // namespace
-
-struct HistoryStore::Statements {
+struct Statements {
   explicit Statements(const std::string& connect)
       : session(soci::sqlite3, connect), bytes(session) {}
   void look_for_digests() {
@@ -212,61 +210,48 @@ struct HistoryStore::Statements {
   std::optional<soci::statement> insert_step;
 };
 
-HistoryStore::HistoryStore(std::unique_ptr<Statements> statements) : sql_(std::move(statements)) {}
-HistoryStore::~HistoryStore() {
+/// One open file.
+class SqliteHistory final : public HistoryStore {
+ public:
+  SqliteHistory(std::string path, std::unique_ptr<Statements> statements, Seq watermark)
+      : sql_(std::move(statements)), path_(std::move(path)), watermark_(watermark) {}
+  ~SqliteHistory() override;
+  SqliteHistory(const SqliteHistory&) = delete;
+  SqliteHistory& operator=(const SqliteHistory&) = delete;
+
+  Seq watermark() const override { return watermark_; }
+  Result<HistoryMark> mark() override;
+  Status take_over(Epoch epoch) override;
+  Status append(const std::vector<HistoryObject>& objects, const BatchMark& until) override;
+  Status make_durable() override;
+  Result<HistoryPage> read(const Query& query, HistoryCursor& cursor, JobId until) override;
+  Result<HistorySteps> steps_of(const HistoryKey& attempt, std::optional<std::uint32_t> after,
+                                std::size_t count_max) override;
+  Result<bool> has(JobId job, std::uint32_t attempt) override;
+  Result<bool> has(const StepId& step) override;
+  Result<std::optional<JobView>> find(JobId job) override;
+  Result<std::vector<std::string>> damage() override;
+
+ private:
+  struct Records;
+  struct Row;
+  struct RowReader;
+  struct Look;
+  Status look_up_keys(const Query& query, HistoryCursor& cursor, JobId until);
+  Result<Records> read_listed(HistoryCursor& cursor);
+  Result<Records> read_blocks(const Query& query, HistoryCursor& cursor, JobId until);
+  std::unique_ptr<Statements> sql_;
+  std::string path_;
+  bool is_log_doubted_ = false;  ///< a sync of it has failed since it was written anew
+  Seq watermark_;
+};
+
+SqliteHistory::~SqliteHistory() {
   // What is copied at the end would be copied from a log that may not be on the disk.
   if (is_log_doubted_) sql_->keep_log_at_close();
 }
 
-Result<std::unique_ptr<HistoryStore>> HistoryStore::open(const std::string& path) {
-  std::unique_ptr<HistoryStore> store;
-  int format = 0;
-  TRY(rewrite_log(path));
-  TRY(sql_guard([&] {
-    auto statements = std::make_unique<Statements>("dbname=\"" + path + "\" timeout=10");
-    format = format_of(statements->session);
-    if (format > kFormat) return;  // a newer version's file is left as it is
-    std::string mode;
-    statements->session << "PRAGMA journal_mode=WAL", soci::into(mode);
-    statements->session
-        << "PRAGMA synchronous=NORMAL";  // the journal keeps what a power cut would take from here
-    statements->session
-        << "PRAGMA wal_autocheckpoint=0";  // its failure would go unheard; make_durable() does it
-    for (const char* statement : kSchema) statements->session << statement;
-    statements->add_digests();
-    long long watermark = 0;
-    statements->session << "SELECT value FROM meta WHERE name = 'watermark'", soci::into(watermark);
-    statements->make_blocks(watermark);
-    statements->prepare();
-    store.reset(new HistoryStore(std::move(statements)));
-    store->path_ = path;
-    store->watermark_ = Seq(static_cast<std::uint64_t>(watermark));
-  }));
-  if (store == nullptr) return fail(newer_format(format));
-  return store;
-}
-
-Result<std::unique_ptr<HistoryStore>> HistoryStore::open_to_read(const std::string& path) {
-  if (::access(path.c_str(), F_OK) != 0)
-    return fail(ErrorCode::kNotFound, "there is no history in " + path);
-  std::unique_ptr<HistoryStore> store;
-  int format = 0;
-  TRY(sql_guard([&] {
-    auto statements =
-        std::make_unique<Statements>("dbname=\"" + path + "\" timeout=10 readonly=true");
-    format = format_of(statements->session);
-    if (format > kFormat) return;
-    statements->look_for_digests();
-    long long watermark = 0;
-    statements->session << "SELECT value FROM meta WHERE name = 'watermark'", soci::into(watermark);
-    store.reset(new HistoryStore(std::move(statements)));
-    store->watermark_ = Seq(static_cast<std::uint64_t>(watermark));
-  }));
-  if (store == nullptr) return fail(newer_format(format));
-  return store;
-}
-
-Result<HistoryMark> HistoryStore::mark() {
+Result<HistoryMark> SqliteHistory::mark() {
   long long epoch = 0;
   long long highest = 0;
   long long batch_epoch = 0;
@@ -288,14 +273,14 @@ Result<HistoryMark> HistoryStore::mark() {
                      JobId(static_cast<std::uint32_t>(highest))};
 }
 
-Status HistoryStore::take_over(Epoch epoch) {
+Status SqliteHistory::take_over(Epoch epoch) {
   return sql_guard([&] {
     const auto value = static_cast<long long>(epoch.value());
     sql_->session << "INSERT OR REPLACE INTO meta VALUES ('epoch', :e)", soci::use(value);
   });
 }
 
-Result<bool> HistoryStore::has(JobId job, std::uint32_t attempt) {
+Result<bool> SqliteHistory::has(JobId job, std::uint32_t attempt) {
   long long count = 0;
   TRY(sql_guard([&] {
     const long long id = job.value();
@@ -306,7 +291,7 @@ Result<bool> HistoryStore::has(JobId job, std::uint32_t attempt) {
   return count != 0;
 }
 
-Result<bool> HistoryStore::has(const StepId& step) {
+Result<bool> SqliteHistory::has(const StepId& step) {
   long long count = 0;
   TRY(sql_guard([&] {
     const long long id = step.job.value();
@@ -318,7 +303,7 @@ Result<bool> HistoryStore::has(const StepId& step) {
   return count != 0;
 }
 
-Status HistoryStore::append(const std::vector<HistoryObject>& objects, const BatchMark& until) {
+Status SqliteHistory::append(const std::vector<HistoryObject>& objects, const BatchMark& until) {
   TRY(sql_guard([&] {
     soci::transaction transaction(sql_->session);
     for (const HistoryObject& object : objects) {
@@ -338,7 +323,7 @@ Status HistoryStore::append(const std::vector<HistoryObject>& objects, const Bat
   return {};
 }
 
-Status HistoryStore::make_durable() {
+Status SqliteHistory::make_durable() {
   // After a sync that failed the log on the disk may have a hole that no later sync tells of. The
   // file must not go ahead of it: a power cut would bring back what stands before the hole.
   if (is_log_doubted_) TRY(rewrite_log(path_));
@@ -359,7 +344,7 @@ Status HistoryStore::make_durable() {
 }
 
 /// As it is stored.
-struct HistoryStore::Row {
+struct SqliteHistory::Row {
   HistoryKey key;
   std::uint32_t step = 0;  ///< 0 in a job's row
   std::string record;
@@ -392,7 +377,7 @@ struct HistoryStore::Row {
 };
 
 /// They are decoded when the file is not at work any more.
-struct HistoryStore::Records {
+struct SqliteHistory::Records {
   std::vector<Row> rows;
   std::size_t bytes = 0;
   bool is_end = false;
@@ -404,7 +389,7 @@ struct HistoryStore::Records {
 };
 
 /// Where a statement puts what it reads.
-struct HistoryStore::RowReader {
+struct SqliteHistory::RowReader {
   explicit RowReader(soci::session& session) : record(session) {}
   Row take(const HistoryKey& key, std::uint32_t step) {
     return {key, step, take_bytes(record),
@@ -415,7 +400,7 @@ struct HistoryStore::RowReader {
   soci::indicator has_digest = soci::i_null;
 };
 
-Result<HistoryPage> HistoryStore::read(const Query& query, HistoryCursor& cursor, JobId until) {
+Result<HistoryPage> SqliteHistory::read(const Query& query, HistoryCursor& cursor, JobId until) {
   HistoryPage page;
   if (until.value() == 0 || cursor.after >= last_of(until.value() - 1)) {
     page.is_end = true;
@@ -442,7 +427,7 @@ Result<HistoryPage> HistoryStore::read(const Query& query, HistoryCursor& cursor
 
 /// The unary plus keeps the numbers' own index out of it, which would lead through everybody's
 /// jobs.
-Status HistoryStore::look_up_keys(const Query& query, HistoryCursor& cursor, JobId until) {
+Status SqliteHistory::look_up_keys(const Query& query, HistoryCursor& cursor, JobId until) {
   cursor.keys.clear();
   TRY(sql_guard([&] {
     long long job = 0;
@@ -464,7 +449,7 @@ Status HistoryStore::look_up_keys(const Query& query, HistoryCursor& cursor, Job
   return {};
 }
 
-Result<HistoryStore::Records> HistoryStore::read_listed(HistoryCursor& cursor) {
+Result<SqliteHistory::Records> SqliteHistory::read_listed(HistoryCursor& cursor) {
   Records records;
   TRY(sql_guard([&] {
     RowReader row(sql_->session);
@@ -487,8 +472,8 @@ Result<HistoryStore::Records> HistoryStore::read_listed(HistoryCursor& cursor) {
   return records;
 }
 
-Result<HistoryStore::Records> HistoryStore::read_blocks(const Query& query, HistoryCursor& cursor,
-                                                        JobId until) {
+Result<SqliteHistory::Records> SqliteHistory::read_blocks(const Query& query, HistoryCursor& cursor,
+                                                          JobId until) {
   Records records;
   std::string is_in_time = "1";
   if (query.since.is_set())
@@ -536,9 +521,9 @@ Result<HistoryStore::Records> HistoryStore::read_blocks(const Query& query, Hist
   return records;
 }
 
-Result<HistorySteps> HistoryStore::steps_of(const HistoryKey& attempt,
-                                            std::optional<std::uint32_t> after,
-                                            std::size_t count_max) {
+Result<HistorySteps> SqliteHistory::steps_of(const HistoryKey& attempt,
+                                             std::optional<std::uint32_t> after,
+                                             std::size_t count_max) {
   std::vector<Row> rows;
   TRY(sql_guard([&] {
     RowReader row(sql_->session);
@@ -569,7 +554,7 @@ Result<HistorySteps> HistoryStore::steps_of(const HistoryKey& attempt,
   return found;
 }
 
-Result<std::optional<JobView>> HistoryStore::find(JobId job) {
+Result<std::optional<JobView>> SqliteHistory::find(JobId job) {
   std::optional<Row> newest;
   TRY(sql_guard([&] {
     RowReader row(sql_->session);
@@ -587,7 +572,7 @@ Result<std::optional<JobView>> HistoryStore::find(JobId job) {
 }
 
 /// Looks for damage; each kind by itself, because a damaged page ends the statement that meets it.
-struct HistoryStore::Look {
+struct SqliteHistory::Look {
   void at_pages() const;
   void at_jobs() const;
   void at_steps() const;
@@ -597,7 +582,7 @@ struct HistoryStore::Look {
   std::function<void(std::string)> add;
 };
 
-void HistoryStore::Look::at_pages() const {
+void SqliteHistory::Look::at_pages() const {
   std::string line;
   soci::statement look = (session.prepare << "PRAGMA integrity_check", soci::into(line));
   look.execute();
@@ -606,7 +591,7 @@ void HistoryStore::Look::at_pages() const {
   }
 }
 
-void HistoryStore::Look::at_jobs() const {
+void SqliteHistory::Look::at_jobs() const {
   RowReader row(session);
   long long job = 0, attempt = 0, array_job = 0, uid = 0, start_time = 0, submit_time = 0,
             end_time = 0;
@@ -634,7 +619,7 @@ void HistoryStore::Look::at_jobs() const {
   }
 }
 
-void HistoryStore::Look::at_steps() const {
+void SqliteHistory::Look::at_steps() const {
   RowReader row(session);
   long long job = 0, attempt = 0, step = 0;
   soci::statement steps =
@@ -652,7 +637,7 @@ void HistoryStore::Look::at_steps() const {
   }
 }
 
-Result<std::vector<std::string>> HistoryStore::damage() {
+Result<std::vector<std::string>> SqliteHistory::damage() {
   std::vector<std::string> lines;
   std::size_t count = 0;
   const Look look{sql_->session, sql_->digest_column(), [&](std::string line) {
@@ -671,6 +656,55 @@ Result<std::vector<std::string>> HistoryStore::damage() {
   if (count > lines.size())
     lines.push_back(fmt::format("and {} more in history", count - lines.size()));
   return lines;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HistoryStore>> open_sqlite_history(const std::string& path) {
+  std::unique_ptr<HistoryStore> store;
+  int format = 0;
+  TRY(rewrite_log(path));
+  TRY(sql_guard([&] {
+    auto statements = std::make_unique<Statements>("dbname=\"" + path + "\" timeout=10");
+    format = format_of(statements->session);
+    if (format > kFormat) return;  // a newer version's file is left as it is
+    std::string mode;
+    statements->session << "PRAGMA journal_mode=WAL", soci::into(mode);
+    statements->session
+        << "PRAGMA synchronous=NORMAL";  // the journal keeps what a power cut would take from here
+    statements->session
+        << "PRAGMA wal_autocheckpoint=0";  // its failure would go unheard; make_durable() does it
+    for (const char* statement : kSchema) statements->session << statement;
+    statements->add_digests();
+    long long watermark = 0;
+    statements->session << "SELECT value FROM meta WHERE name = 'watermark'", soci::into(watermark);
+    statements->make_blocks(watermark);
+    statements->prepare();
+    store = std::make_unique<SqliteHistory>(path, std::move(statements),
+                                            Seq(static_cast<std::uint64_t>(watermark)));
+  }));
+  if (store == nullptr) return fail(newer_format(format));
+  return store;
+}
+
+Result<std::unique_ptr<HistoryStore>> open_sqlite_history_to_read(const std::string& path) {
+  if (::access(path.c_str(), F_OK) != 0)
+    return fail(ErrorCode::kNotFound, "there is no history in " + path);
+  std::unique_ptr<HistoryStore> store;
+  int format = 0;
+  TRY(sql_guard([&] {
+    auto statements =
+        std::make_unique<Statements>("dbname=\"" + path + "\" timeout=10 readonly=true");
+    format = format_of(statements->session);
+    if (format > kFormat) return;
+    statements->look_for_digests();
+    long long watermark = 0;
+    statements->session << "SELECT value FROM meta WHERE name = 'watermark'", soci::into(watermark);
+    store = std::make_unique<SqliteHistory>(path, std::move(statements),
+                                            Seq(static_cast<std::uint64_t>(watermark)));
+  }));
+  if (store == nullptr) return fail(newer_format(format));
+  return store;
 }
 
 }  // namespace muster

@@ -33,7 +33,7 @@ bool is_known(const OwnerLog* log, const LogFragment& fragment) {
 
 // ---- what lies in memory ----
 
-OwnerLog* LogStore::State::keep(std::unique_ptr<OwnerLog> log) {
+OwnerLog* SqliteLogStore::State::keep(std::unique_ptr<OwnerLog> log) {
   const LogOwner owner = log->row().owner;
   uses.push_front(owner);
   Entry& entry = owners[owner];
@@ -42,7 +42,7 @@ OwnerLog* LogStore::State::keep(std::unique_ptr<OwnerLog> log) {
   return entry.log.get();
 }
 
-Result<OwnerLog*> LogStore::State::find(LogOwner owner) {
+Result<OwnerLog*> SqliteLogStore::State::find(LogOwner owner) {
   if (const auto known = owners.find(owner); known != owners.end()) {
     uses.splice(uses.begin(), uses, known->second.use);
     return known->second.log.get();
@@ -53,7 +53,7 @@ Result<OwnerLog*> LogStore::State::find(LogOwner owner) {
   return keep(std::move(log));
 }
 
-Result<OwnerLog*> LogStore::State::find_or_add(LogOwner owner) {
+Result<OwnerLog*> SqliteLogStore::State::find_or_add(LogOwner owner) {
   OwnerLog* known = TRY(find(owner));
   if (known != nullptr) return known;
   logs::OwnerRow row;
@@ -63,7 +63,8 @@ Result<OwnerLog*> LogStore::State::find_or_add(LogOwner owner) {
   return keep(std::move(log));
 }
 
-void LogStore::State::accept(OwnerLog& log, std::uint64_t record, const LogFragment& fragment) {
+void SqliteLogStore::State::accept(OwnerLog& log, std::uint64_t record,
+                                   const LogFragment& fragment) {
   const std::size_t before = log.open_bytes();
   log.accept(record, fragment);
   waiting_bytes += log.open_bytes() - before;
@@ -72,14 +73,14 @@ void LogStore::State::accept(OwnerLog& log, std::uint64_t record, const LogFragm
     full.emplace(log.waiting_since(), log.row().owner);
 }
 
-Status LogStore::State::seal(OwnerLog& log) {
+Status SqliteLogStore::State::seal(OwnerLog& log) {
   waiting.erase({log.waiting_since(), log.row().owner});
   full.erase({log.waiting_since(), log.row().owner});
   waiting_bytes -= log.open_bytes();
   return log.seal(*tables, next_record - 1);
 }
 
-Status LogStore::State::trim_log() {
+Status SqliteLogStore::State::trim_log() {
   TRY(tables->put_next_record(next_record));
   const std::uint64_t oldest = waiting.empty() ? next_record : waiting.begin()->first;
   if (!records.empty() && records.front().number < oldest) TRY(tables->trim_log(oldest));
@@ -90,7 +91,7 @@ Status LogStore::State::trim_log() {
   return {};
 }
 
-void LogStore::State::forget(LogOwner owner) {
+void SqliteLogStore::State::forget(LogOwner owner) {
   const auto known = owners.find(owner);
   if (known == owners.end()) return;
   const OwnerLog& log = *known->second.log;
@@ -101,7 +102,7 @@ void LogStore::State::forget(LogOwner owner) {
   owners.erase(known);
 }
 
-void LogStore::State::trim(std::size_t owners_max) {
+void SqliteLogStore::State::trim(std::size_t owners_max) {
   for (int looked_at = 0; owners.size() > owners_max && looked_at < kTrimmedMax; ++looked_at) {
     const LogOwner oldest = uses.back();
     const Entry& entry = owners.at(oldest);
@@ -115,16 +116,16 @@ void LogStore::State::trim(std::size_t owners_max) {
 
 // ---- opening ----
 
-LogStore::LogStore(Options options) : options_(std::move(options)) {}
-LogStore::~LogStore() = default;
+SqliteLogStore::SqliteLogStore(SqliteLogOptions options) : options_(std::move(options)) {}
+SqliteLogStore::~SqliteLogStore() = default;
 
-Result<std::unique_ptr<LogStore>> LogStore::open(const Options& options) {
-  std::unique_ptr<LogStore> store(new LogStore(options));
+Result<std::unique_ptr<LogStore>> open_sqlite_logs(const SqliteLogOptions& options) {
+  auto store = std::make_unique<SqliteLogStore>(options);
   TRY(store->ready());
   return store;
 }
 
-Status LogStore::ready() {
+Status SqliteLogStore::ready() {
   if (!needs_reload_) {
     state_->trim(options_.cached_owners_max);
     return {};
@@ -138,7 +139,7 @@ Status LogStore::ready() {
   return replayed;
 }
 
-Status LogStore::replay() {
+Status SqliteLogStore::replay() {
   State& state = *state_;
   state.next_record = TRY(state.tables->next_record());
   std::map<LogOwner, std::uint64_t> deleted;
@@ -166,7 +167,8 @@ Status LogStore::replay() {
 
 // ---- writing ----
 
-Result<std::vector<std::uint64_t>> LogStore::append(const std::vector<LogFragment>& fragments) {
+Result<std::vector<std::uint64_t>> SqliteLogStore::append(
+    const std::vector<LogFragment>& fragments) {
   for (const LogFragment& fragment : fragments) {
     if (fragment.bytes.size() > kFragmentBytesMax) {
       return fail(ErrorCode::kInvalidArgument, "a piece of output is too long",
@@ -206,7 +208,7 @@ Result<std::vector<std::uint64_t>> LogStore::append(const std::vector<LogFragmen
   return offsets;
 }
 
-Status LogStore::seal_some(std::size_t bytes_least) {
+Status SqliteLogStore::seal_some(std::size_t bytes_least) {
   State& state = *state_;
   const auto is_over = [&] {
     return state.waiting_bytes > options_.open_bytes_max ||
@@ -225,7 +227,7 @@ Status LogStore::seal_some(std::size_t bytes_least) {
   return {};
 }
 
-Status LogStore::delete_owner(LogOwner owner) {
+Status SqliteLogStore::delete_owner(LogOwner owner) {
   TRY(ready());
   State& state = *state_;
   const OwnerLog* log = TRY(state.find(owner));
@@ -238,7 +240,7 @@ Status LogStore::delete_owner(LogOwner owner) {
   return {};
 }
 
-Result<bool> LogStore::delete_before(TimePoint time, std::uint32_t chunks_max) {
+Result<bool> SqliteLogStore::delete_before(TimePoint time, std::uint32_t chunks_max) {
   TRY(ready());
   needs_reload_ = true;
   State& state = *state_;
@@ -264,12 +266,12 @@ Result<bool> LogStore::delete_before(TimePoint time, std::uint32_t chunks_max) {
   return chunks.size() < chunks_max && idle.size() < chunks_max;
 }
 
-Result<bool> LogStore::sweep(std::uint32_t chunks_max) {
+Result<bool> SqliteLogStore::sweep(std::uint32_t chunks_max) {
   TRY(ready());
   return state_->tables->sweep(chunks_max);
 }
 
-Result<bool> LogStore::compact(std::size_t bytes) {
+Result<bool> SqliteLogStore::compact(std::size_t bytes) {
   TRY(ready());
   needs_reload_ = true;
   State& state = *state_;
@@ -286,7 +288,7 @@ Result<bool> LogStore::compact(std::size_t bytes) {
   return state.waiting.empty();
 }
 
-std::size_t LogStore::waiting_bytes() const {
+std::size_t SqliteLogStore::waiting_bytes() const {
   return state_ == nullptr ? 0 : state_->waiting_bytes;
 }
 

@@ -98,7 +98,7 @@ Result<Comparison> compare(MetricTables& tables, const Segment& segment,
 
 // ---- what lies in memory ----
 
-void MetricStore::State::add(Trial& trial, std::uint64_t id, const MetricReport& report) {
+void SqliteMetricStore::State::add(Trial& trial, std::uint64_t id, const MetricReport& report) {
   Segment* segment = trial.find(report.run, report.group);
   if (segment == nullptr) {
     const metrics::SegmentId next(counters.next_segment++);
@@ -113,7 +113,7 @@ void MetricStore::State::add(Trial& trial, std::uint64_t id, const MetricReport&
   if (segment->tail().size() == metrics::kBlockReports) full.emplace(first, segment);
 }
 
-Status MetricStore::State::flush(Segment& segment) {
+Status SqliteMetricStore::State::flush(Segment& segment) {
   const std::uint64_t first = segment.tail().ids.front();
   waiting.erase(first);
   full.erase(first);
@@ -122,7 +122,7 @@ Status MetricStore::State::flush(Segment& segment) {
   return segment.flush(*tables);
 }
 
-Status MetricStore::State::trim() {
+Status SqliteMetricStore::State::trim() {
   TRY(tables->put_counters(counters));
   const std::uint64_t oldest = waiting.empty() ? counters.next_report : waiting.begin()->first;
   if (!log.empty() && log.front().last_id < oldest) TRY(tables->trim_log(oldest));
@@ -132,7 +132,7 @@ Status MetricStore::State::trim() {
   return {};
 }
 
-void MetricStore::State::forget(const Trial& trial) {
+void SqliteMetricStore::State::forget(const Trial& trial) {
   for (const auto& segment : trial.segments) {
     if (segment->tail().size() == 0) continue;
     waiting.erase(segment->tail().ids.front());
@@ -144,16 +144,16 @@ void MetricStore::State::forget(const Trial& trial) {
 
 // ---- opening ----
 
-MetricStore::MetricStore(Options options) : options_(std::move(options)) {}
-MetricStore::~MetricStore() = default;
+SqliteMetricStore::SqliteMetricStore(SqliteMetricOptions options) : options_(std::move(options)) {}
+SqliteMetricStore::~SqliteMetricStore() = default;
 
-Result<std::unique_ptr<MetricStore>> MetricStore::open(const Options& options) {
-  std::unique_ptr<MetricStore> store(new MetricStore(options));
+Result<std::unique_ptr<MetricStore>> open_sqlite_metrics(const SqliteMetricOptions& options) {
+  auto store = std::make_unique<SqliteMetricStore>(options);
   TRY(store->ready());
   return store;
 }
 
-Status MetricStore::ready() {
+Status SqliteMetricStore::ready() {
   if (!needs_reload_) {
     state_->trials.trim();
     return {};
@@ -167,7 +167,7 @@ Status MetricStore::ready() {
   return replayed;
 }
 
-Status MetricStore::replay() {
+Status SqliteMetricStore::replay() {
   State& state = *state_;
   state.counters = TRY(state.tables->counters());
   std::unordered_map<TrialId, std::uint64_t> deleted;
@@ -196,7 +196,8 @@ Status MetricStore::replay() {
 
 // ---- writing ----
 
-Result<std::vector<ReportOutcome>> MetricStore::append(const std::vector<MetricReport>& reports) {
+Result<std::vector<ReportOutcome>> SqliteMetricStore::append(
+    const std::vector<MetricReport>& reports) {
   TRY(ready());
   needs_reload_ = true;  // whatever is refused from here on may have left half of itself in memory
   State& state = *state_;
@@ -223,7 +224,7 @@ Result<std::vector<ReportOutcome>> MetricStore::append(const std::vector<MetricR
   return outcomes;
 }
 
-Result<ReportOutcome> MetricStore::take(const MetricReport& report) {
+Result<ReportOutcome> SqliteMetricStore::take(const MetricReport& report) {
   if (!is_valid(report)) return ReportOutcome::kInvalid;
   State& state = *state_;
   Trial* trial = TRY(state.trials.find(report.trial));
@@ -253,7 +254,7 @@ Result<ReportOutcome> MetricStore::take(const MetricReport& report) {
   return ReportOutcome::kStored;
 }
 
-Status MetricStore::flush_some(std::size_t bytes_least) {
+Status SqliteMetricStore::flush_some(std::size_t bytes_least) {
   State& state = *state_;
   std::size_t flushed = 0;
   const auto is_over = [&] {
@@ -273,8 +274,8 @@ Status MetricStore::flush_some(std::size_t bytes_least) {
   return {};
 }
 
-Result<ReportOutcome> MetricStore::begin_run(TrialId trial_id, std::uint32_t run,
-                                             std::int64_t resumed_from_steps) {
+Result<ReportOutcome> SqliteMetricStore::begin_run(TrialId trial_id, std::uint32_t run,
+                                                   std::int64_t resumed_from_steps) {
   if (trial_id == TrialId() || run == 0 || resumed_from_steps < 0) return ReportOutcome::kInvalid;
   TRY(ready());
   State& state = *state_;
@@ -294,7 +295,7 @@ Result<ReportOutcome> MetricStore::begin_run(TrialId trial_id, std::uint32_t run
   return ReportOutcome::kStored;
 }
 
-Status MetricStore::delete_trial(TrialId trial_id) {
+Status SqliteMetricStore::delete_trial(TrialId trial_id) {
   TRY(ready());
   State& state = *state_;
   const Trial* trial = TRY(state.trials.find(trial_id));
@@ -306,12 +307,12 @@ Status MetricStore::delete_trial(TrialId trial_id) {
   return {};
 }
 
-Result<bool> MetricStore::sweep(std::uint32_t rows_max) {
+Result<bool> SqliteMetricStore::sweep(std::uint32_t rows_max) {
   TRY(ready());
   return state_->tables->sweep(rows_max, Segment::series_of);
 }
 
-Result<bool> MetricStore::compact(std::size_t reports) {
+Result<bool> SqliteMetricStore::compact(std::size_t reports) {
   TRY(ready());
   needs_reload_ = true;
   State& state = *state_;
@@ -328,7 +329,7 @@ Result<bool> MetricStore::compact(std::size_t reports) {
   return state.waiting.empty();
 }
 
-std::size_t MetricStore::waiting_bytes() const {
+std::size_t SqliteMetricStore::waiting_bytes() const {
   return state_ == nullptr ? 0 : state_->waiting_bytes;
 }
 

@@ -1,0 +1,20 @@
+#include "engine/journal/checkpoint_role.h"
+
+#include <string>
+#include <utility>
+
+namespace muster {
+
+void CheckpointRole::write_if_due(const ClusterState& state,
+                                  const std::function<void(ToJournal)>& send) {
+  if (!schedule_.is_due(state.seq())) return;
+  schedule_.written(state.seq());
+  send(BeginCheckpoint{});
+  const Status written = write_checkpoint(state, [&](std::string record) {
+    send(CheckpointSlice{std::move(record)});
+    return Status();
+  });
+  if (written.has_value()) send(FinishCheckpoint{seal_of(state)});
+}
+
+}  // namespace muster

@@ -1,0 +1,101 @@
+// Who writes the journal: batches first and together, everything else in their gaps, because
+// replies wait for batches.
+//
+//   batches ──▶ one append ──▶ on_durable | on_failure
+//   blobs asked for ──▶ looked up at once
+//   slices of a checkpoint, its end, how far history is ──▶ one a turn
+//   nothing ──▶ the log is tidied, what nobody needs is truncated, the reserve is looked after
+// Single-threaded; `steady` is the machine's steady clock, CLOCK_BOOTTIME.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/journal/disk_reserve.h"
+#include "engine/journal/journal_messages.h"
+
+namespace muster {
+
+/// Where the role's words go. Called within a turn; an implementation must not call back.
+class JournalRolePort {
+ public:
+  virtual ~JournalRolePort() = default;
+  /// Every batch up to `seq` is on stable storage.
+  virtual void on_durable(Seq seq) = 0;
+  /// A batch was refused, and none is stored any more: this run of the controller is over.
+  /// kConflict: another leads.
+  virtual void on_failure(const Error& error) = 0;
+  virtual void on_blob(const FetchBlob& asked, Result<std::string> bytes) = 0;
+  /// A slice of a checkpoint has been taken in; another may be sent.
+  virtual void on_slice() = 0;
+  /// New work is refused from now on, and why; nullopt: it is taken again.
+  virtual void on_room(const std::optional<Error>& refusal) = 0;
+  /// Journal::tidy_beside is to be called on another thread, and TidiedBeside to be sent after it.
+  virtual void tidy_beside() = 0;
+};
+
+class JournalRole {
+ public:
+  struct Bounds {
+    /// What is written before the journal is tidied although it is busy.
+    std::size_t tidy_bytes = 16 << 20;
+    std::size_t tidy_batches = 2000;
+    std::uint32_t truncated_rows = 500;  ///< in one piece
+    /// Between two pieces of a truncation while messages come in.
+    Duration truncation_pause = Duration::milliseconds(50);
+  };
+  /// `boot`: of the machine (JournalClock). `can_tidy_beside`: the journal has a part for another
+  /// thread.
+  JournalRole(Journal& journal, DiskReserve& reserve, JournalRolePort& port, std::uint64_t boot,
+              bool can_tidy_beside, const Bounds& bounds);
+  JournalRole(Journal& journal, DiskReserve& reserve, JournalRolePort& port, std::uint64_t boot,
+              bool can_tidy_beside)
+      : JournalRole(journal, reserve, port, boot, can_tidy_beside, Bounds()) {}
+
+  /// Before the first turn: is there room for new work?
+  void start() { look_after_reserve(); }
+  /// Takes up what has arrived, perhaps nothing, and a bounded part of what waits.
+  void turn(std::vector<ToJournal> messages, Duration steady);
+  /// How long to wait for messages before the next turn.
+  Duration patience() const;
+
+ private:
+  void append(const std::vector<EventBatchRef>& batches, Duration steady);
+  void fetch(const FetchBlob& asked);
+  void receive(const EventBatchRef&) {}
+  void receive(const FetchBlob&) {}
+  void receive(const BeginCheckpoint&);
+  void receive(const CheckpointSlice& slice);
+  void receive(const FinishCheckpoint& end);
+  void receive(const HistoryStored& stored);
+  void receive(const TidiedBeside&);
+  void idle(Duration steady);
+  void tidy();
+  void tidy_when_much(std::size_t bytes);
+  void truncate(Duration steady);
+  void look_after_reserve();
+
+  Journal& journal_;
+  DiskReserve& reserve_;
+  JournalRolePort& port_;
+  const std::uint64_t boot_;
+  const bool can_tidy_beside_;
+  const Bounds bounds_;
+  std::deque<ToJournal> waiting_;  ///< all but batches and blobs, in their order
+  bool is_over_ = false;           ///< an append was refused
+  bool is_reserve_kept_ = true;
+  bool is_checkpoint_whole_ = false;
+  bool has_truncation_ = false;
+  bool is_tidied_beside_ = false;
+  std::size_t untidy_bytes_ = 0;  ///< written since the journal was tidied
+  std::size_t untidy_batches_ = 0;
+  Duration truncated_at_;
+  Seq history_;
+};
+
+}  // namespace muster
