@@ -67,7 +67,7 @@ void JournalStorage::was_put_back(std::vector<EventBatchRef> stored) {
 
 void Journal::attach(Listener listener) {
   listener_ = std::move(listener);
-  role_.emplace(storage_, reserve_, *this, kBoot, false, kBounds);
+  role_.emplace(storage_, reserve_, *this, kBoot, kBounds);
   role_->start();
   if (!is_in_turn_) begin_turn();
 }

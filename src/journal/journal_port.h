@@ -8,8 +8,8 @@
 namespace muster {
 
 /// Asynchronous: `append` returns at once. Whoever wires the parts calls Core::on_durable with the
-/// highest number that is on stable storage, or Core::on_journal_failed when an append was refused;
-/// nothing after a refused batch is stored.
+/// highest number that is on stable storage. Nothing after a refused batch is stored: there this
+/// run of the controller ends.
 class JournalPort {
  public:
   virtual ~JournalPort() = default;

@@ -110,4 +110,9 @@ Status MemoryJournal::tidy() {
   return {};
 }
 
+std::function<Status()> MemoryJournal::tidy_beside() {
+  if (!has_part_beside_) return nullptr;
+  return [] { return Status(); };
+}
+
 }  // namespace muster::testing

@@ -16,6 +16,9 @@ namespace muster::testing {
 /// Keeps everything in memory, as decoded values.
 class MemoryJournal final : public Journal {
  public:
+  /// `has_part_beside`: some of its upkeep may be done on another thread, and comes to nothing.
+  explicit MemoryJournal(bool has_part_beside = false) : has_part_beside_(has_part_beside) {}
+
   /// The next append is refused so, and is not there.
   void refuse_next(Error why) { refusal_ = std::move(why); }
   /// A blob whose bytes are not those that were written.
@@ -41,7 +44,7 @@ class MemoryJournal final : public Journal {
   Status finish_checkpoint(const CheckpointSeal& seal) override;
   Result<bool> truncate(Seq slowest, std::uint32_t rows_max) override;
   Status tidy() override;
-  std::function<Status()> tidy_beside() override { return nullptr; }
+  std::function<Status()> tidy_beside() override;
 
  private:
   struct Checkpoint {
@@ -56,6 +59,7 @@ class MemoryJournal final : public Journal {
   std::optional<Checkpoint> being_written_;  ///< one without its end
   std::optional<JournalClock> clock_;
   std::optional<Error> refusal_;
+  const bool has_part_beside_;
   std::size_t tidies_ = 0;
   Seq last_;
   Epoch epoch_;

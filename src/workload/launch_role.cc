@@ -14,20 +14,16 @@
 #include "state/views.h"
 #include "text/launch_size.h"
 #include "workload/node_role.h"
+#include "workload/run_lookup.h"
 #include "workload/run_role.h"
 #include "workload/workload_port.h"
 
 namespace muster {
-
 namespace {
 
 void give_up_turns(const StepId& step, LaunchQueue& launches) {
   for (const NodeIndex node : launches.unsent_turns(step)) launches.received({step, node});
 }
-
-}  // namespace
-
-namespace {
 
 /// The job with the memory that the partition it started in gives by default, where its partitions
 /// differed in that.
@@ -160,10 +156,7 @@ void LaunchRole::on_refused(NodeIndex node, const LaunchStep& launch, const std:
 /// A launch is a promise: within its time there is a process, or an end with its cause.
 void LaunchRole::watch_launches() {
   for (const auto& [id, doom] : std::exchange(doomed_launches_, {})) {
-    const Job* job = state_.jobs().find(id.job);
-    const bool is_run = job != nullptr && job->run != nullptr && job->attempt == id.attempt;
-    const StepState* step = is_run ? job->run->find_step(id.step) : nullptr;
-    if (step == nullptr || job->run->launch_key_of(*step) != doom.launch_key) continue;
+    if (own_step(running_job(state_, id.job, id.attempt), id, doom.launch_key) == nullptr) continue;
     if (doom.node && roles_.runs->has_begun_on(*doom.node, id))
       continue;  // it was told another time
     forget_launch(id);
@@ -189,10 +182,8 @@ void LaunchRole::watch_launches() {
 /// the one that alone is at fault.
 void LaunchRole::fail_launch(const StepId& id, const std::string& why, bool is_node_fault,
                              std::optional<NodeIndex> culprit) {
-  const Job* job = state_.jobs().find(id.job);
-  const StepState* step = job == nullptr || job->run == nullptr || job->attempt != id.attempt
-                              ? nullptr
-                              : job->run->find_step(id.step);
+  const Job* job = running_job(state_, id.job, id.attempt);
+  const StepState* step = job == nullptr ? nullptr : job->run->find_step(id.step);
   if (step == nullptr || !step->is_running()) return;
   const auto layout = step->layout;
   const StepProgress progress = roles_.runs->progress(id);
@@ -267,10 +258,9 @@ void LaunchRole::on_blob(BlobId id, Result<Bytes> bytes) {
 }
 
 const StepState* LaunchRole::find_launchable(const StepId& id) const {
-  const Job* job = state_.jobs().find(id.job);
-  const bool is_run = job != nullptr && job->run != nullptr && job->attempt == id.attempt &&
-                      !is_finished(job->state);
-  const StepState* step = is_run ? job->run->find_step(id.step) : nullptr;
+  const Job* job = running_job(state_, id.job, id.attempt);
+  const bool goes_on = job != nullptr && !is_finished(job->state);
+  const StepState* step = goes_on ? job->run->find_step(id.step) : nullptr;
   return step != nullptr && step->is_running() ? step : nullptr;
 }
 
@@ -376,7 +366,6 @@ bool LaunchRole::take_turn(const LaunchPart& part) {
 }
 
 void LaunchRole::on_received(NodeIndex node, const StepId& step) {
-  now() = now();
   queue_.received({step, node});
   serve_launches();
 }

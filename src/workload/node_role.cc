@@ -63,12 +63,12 @@ bool has_node(const std::vector<NodeGrant>& grants, NodeIndex node) {
   return std::ranges::find(grants, node, &NodeGrant::node) != grants.end();
 }
 
-}  // namespace
-
 /// How far a node's knowledge may be ahead of a state that was lost. Beyond that its spool is
 /// damaged, or somebody else speaks for it: ids and epochs that are skipped never come back.
 constexpr std::uint32_t kJobIdsLostMax = 100'000'000;
 constexpr std::uint64_t kEpochsLostMax = 1'000'000;
+
+}  // namespace
 
 NodeRole::NodeRole(WorkloadRoles& roles)
     : roles_(roles), engine_(roles.engine), state_(roles.engine.state()) {}
@@ -160,7 +160,6 @@ std::optional<Error> NodeRole::check_identity(const RegisterNode& hello) {
 }
 
 Result<NodeIndex> NodeRole::on_register(const RegisterNode& hello) {
-  now() = now();
   const auto index = state_.nodes().find_by_name(hello.node_name);
   if (!index) {
     return fail(ErrorCode::kNotFound,
@@ -443,7 +442,6 @@ std::optional<std::string> NodeRole::why_not_of(NodeIndex node, const FromAgent&
 }
 
 bool NodeRole::on_agent(NodeIndex index, const FromAgent& message) {
-  now() = now();
   NodeLink& link = links_[index.value()];
   link.last_contact = now();
   welcome_back(index);
@@ -490,19 +488,15 @@ void NodeRole::hear(NodeIndex index, const FromAgent& message) {
     });
     welcome_back(index);
     if (fences > 0 && !link.is_fenced()) launch_on(index);
-    const Job* job = state_.jobs().find(clean->job);
-    if (job == nullptr || job->run == nullptr || job->attempt != clean->attempt ||
-        !job->is_completing())
-      return;
+    const Job* job = running_job(state_, clean->job, clean->attempt);
+    if (job == nullptr || !job->is_completing()) return;
     // Nothing of it runs there: a step that was to run there and never reported is over as well.
     std::vector<StepId> lost;
     for (const StepState& step : job->run->steps) {
       if (step.is_running()) lost.push_back(step.id);
     }
     for (const StepId& step : lost) {
-      const auto layout = job->run->find_step(step.step)->layout;
-      if (std::ranges::find(layout->nodes, index, &NodeGrant::node) == layout->nodes.end())
-        continue;
+      if (!has_node(job->run->find_step(step.step)->layout->nodes, index)) continue;
       StepDone gone;
       gone.id = step;
       gone.tasks = {ExitStatus::signalled(9)};
@@ -592,9 +586,7 @@ void NodeRole::fail_jobs_on(NodeIndex node, const std::string& why) {
     if (!is_finished(job->state)) roles_.runs->end_job(id, JobState::kNodeFail, why);
     std::vector<StepId> steps;
     for (const StepState& step : job->run->steps) {
-      const bool is_here =
-          std::ranges::find(step.layout->nodes, node, &NodeGrant::node) != step.layout->nodes.end();
-      if (step.is_running() && is_here) steps.push_back(step.id);
+      if (step.is_running() && has_node(step.layout->nodes, node)) steps.push_back(step.id);
     }
     for (const StepId& step : steps) {
       StepDone done;

@@ -159,10 +159,8 @@ bool RunRole::is_running_on(const Job& job, NodeIndex node) const {
 }
 
 void RunRole::on_step_done(NodeIndex node, const StepDone& done) {
-  const Job* job = state_.jobs().find(done.id.job);
-  const StepState* step = job == nullptr || job->run == nullptr || job->attempt != done.id.attempt
-                              ? nullptr
-                              : job->run->find_step(done.id.step);
+  const Job* job = running_job(state_, done.id.job, done.id.attempt);
+  const StepState* step = job == nullptr ? nullptr : job->run->find_step(done.id.step);
   if (step == nullptr || !step->is_running()) {
     // Known already, or of a run that is over.
     engine_.send(node, AcknowledgeStep{done.id, done.launch_key});
@@ -446,14 +444,13 @@ void RunRole::send_signals(const std::vector<SignalOrder>& orders) {
   }
 }
 
-bool RunRole::take_step(Command& command) {
+void RunRole::take_step(Command& command) {
   const PreparedStep request = get<PreparedStep>(command.requests.front());
   const std::uint64_t token = command.token;
   Reply reply = create_step(request, command.identity, command);
   if (reply.error && reply.error->code == ErrorCode::kUnavailable)
-    return false;  // kept until a step ends
+    return;  // kept until a step ends
   engine_.reply(token, std::vector<Reply>{std::move(reply)});
-  return true;
 }
 
 Reply RunRole::create_step(const PreparedStep& request, const Identity& identity,

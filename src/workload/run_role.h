@@ -26,8 +26,8 @@ class RunRole {
 
   // ---- steps ----
 
-  /// A step inside an allocation. False: it waits for other steps to end, and the command with it.
-  bool take_step(Command& command);
+  /// A step inside an allocation: answered at once or, where it waits for other steps to end, then.
+  void take_step(Command& command);
   void on_step_done(NodeIndex node, const StepDone& done);
   /// The node says that it runs its part.
   void on_running(NodeIndex node, const StepState& step);

@@ -120,7 +120,7 @@ void run_journal(Channels& channels, Journal& journal, const DaemonOptions& opti
   PosixReserveFile file(options.state_folder + "/journal.reserve");
   DiskReserve reserve(file);
   JournalChannels port(channels);
-  JournalRole role(journal, reserve, port, boot_number(), journal.tidy_beside() != nullptr);
+  JournalRole role(journal, reserve, port, boot_number());
   role.start();
   for (;;) {
     wait_for(channels.journal.fd(), static_cast<int>(role.patience().microseconds() / 1000));

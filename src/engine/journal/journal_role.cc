@@ -29,12 +29,12 @@ std::size_t bytes_of(const std::vector<EventBatchRef>& batches) {
 }  // namespace
 
 JournalRole::JournalRole(Journal& journal, DiskReserve& reserve, JournalRolePort& port,
-                         std::uint64_t boot, bool can_tidy_beside, const Bounds& bounds)
+                         std::uint64_t boot, const Bounds& bounds)
     : journal_(journal),
       reserve_(reserve),
       port_(port),
       boot_(boot),
-      can_tidy_beside_(can_tidy_beside),
+      can_tidy_beside_(journal.tidy_beside() != nullptr),
       bounds_(bounds) {}
 
 Duration JournalRole::patience() const {

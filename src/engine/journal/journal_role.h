@@ -35,7 +35,8 @@ class JournalRolePort {
   virtual void on_slice() = 0;
   /// New work is refused from now on, and why; nullopt: it is taken again.
   virtual void on_room(const std::optional<Error>& refusal) = 0;
-  /// Journal::tidy_beside is to be called on another thread, and TidiedBeside to be sent after it.
+  /// What Journal::tidy_beside gives is to be called on another thread, and TidiedBeside to be sent
+  /// after it. Only where the journal has such a part.
   virtual void tidy_beside() = 0;
 };
 
@@ -49,13 +50,11 @@ class JournalRole {
     /// Between two pieces of a truncation while messages come in.
     Duration truncation_pause = Duration::milliseconds(50);
   };
-  /// `boot`: of the machine (JournalClock). `can_tidy_beside`: the journal has a part for another
-  /// thread.
+  /// `boot`: of the machine (JournalClock).
   JournalRole(Journal& journal, DiskReserve& reserve, JournalRolePort& port, std::uint64_t boot,
-              bool can_tidy_beside, const Bounds& bounds);
-  JournalRole(Journal& journal, DiskReserve& reserve, JournalRolePort& port, std::uint64_t boot,
-              bool can_tidy_beside)
-      : JournalRole(journal, reserve, port, boot, can_tidy_beside, Bounds()) {}
+              const Bounds& bounds);
+  JournalRole(Journal& journal, DiskReserve& reserve, JournalRolePort& port, std::uint64_t boot)
+      : JournalRole(journal, reserve, port, boot, Bounds()) {}
 
   /// Before the first turn: is there room for new work?
   void start() { look_after_reserve(); }

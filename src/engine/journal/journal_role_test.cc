@@ -27,7 +27,7 @@ struct FakeReserve : ReserveFile {
 /// The role over a journal in memory, with all that it says.
 struct Desk : JournalRolePort {
   explicit Desk(bool can_tidy_beside = false, const JournalRole::Bounds& bounds = {})
-      : role(journal, reserve, *this, 1, can_tidy_beside, bounds) {
+      : journal(can_tidy_beside), role(journal, reserve, *this, 1, bounds) {
     EXPECT_TRUE(journal.take_lead(Epoch(0)).has_value());
   }
   void on_durable(Seq seq) override { durable.push_back(seq); }
