@@ -67,8 +67,8 @@ SmallCluster::SmallCluster(kj::AsyncIoContext& io)
   ask(kAlice, submit_of(job(JobKind::kBatch, "runs")));
   settle();
   auto waits = job(JobKind::kBatch, "waits");
-  waits->task_count = 8;
-  waits->min_nodes = waits->max_nodes = 2;
+  waits->request.task_count = 8;
+  waits->request.min_nodes = waits->request.max_nodes = 2;
   ask(kAlice, submit_of(waits));
   auto array = job(JobKind::kBatch, "array");
   array->text.set(JobText::kArray, "0-9");
@@ -279,9 +279,9 @@ Request likely_request(Rng& rng) {
     auto spec = std::make_shared<JobSpec>(*submit->spec);
     for (std::uint64_t i = rng.below(5); i > 0; --i)
       spec->text.set(static_cast<JobText>(rng.below(decltype(spec->text)::kSize)), word(rng));
-    if (rng.chance(0.3)) spec->task_count = static_cast<std::uint32_t>(rng.below(10));
-    if (rng.chance(0.3)) spec->min_nodes = static_cast<std::uint32_t>(rng.below(4));
-    if (rng.chance(0.3)) spec->max_nodes = static_cast<std::uint32_t>(rng.below(4));
+    if (rng.chance(0.3)) spec->request.task_count = static_cast<std::uint32_t>(rng.below(10));
+    if (rng.chance(0.3)) spec->request.min_nodes = static_cast<std::uint32_t>(rng.below(4));
+    if (rng.chance(0.3)) spec->request.max_nodes = static_cast<std::uint32_t>(rng.below(4));
     if (rng.chance(0.2)) make_plausible(spec->time_limit, rng);
     if (rng.chance(0.2)) make_plausible(spec->begin_time, rng);
     if (rng.chance(0.1)) {

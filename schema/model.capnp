@@ -18,6 +18,7 @@ struct Error {
   code @0 :UInt8;
   message @1 :Text;
   detail @2 :Text;
+  cause @3 :UInt8;
 }
 
 struct StepId {
@@ -106,6 +107,20 @@ struct JobSpec {
   trial @49 :UInt32;
   runsBefore @50 :UInt32;
   isFewestNodes @51 :Bool;
+  parsed @52 :ParsedRequest;  # what the texts ask for; null: none does, or the record is older than this field
+}
+
+struct GresAmount { name @0 :Text; type @1 :Text; count @2 :UInt32; }
+# Features joined by "and"; a list of them is joined by "or".
+struct FeatureAlternative { all @0 :List(Text); }
+struct ParsedRequest {
+  gresPerNode @0 :List(GresAmount);
+  gresPerJob @1 :List(GresAmount);
+  gresPerTask @2 :List(GresAmount);
+  features @3 :List(FeatureAlternative);
+  preferred @4 :List(FeatureAlternative);
+  requiredNodes @5 :List(Text);
+  excludedNodes @6 :List(Text);
 }
 
 struct ExperimentSpec {

@@ -14,9 +14,12 @@ STATES = ("STATE_ACTIVE", "STATE_COMPLETED")
 
 
 class Refusal(Exception):
-    def __init__(self, status, text):
+    def __init__(self, status, text, cause=None):
         super().__init__(text)
         self.status = status
+        self.body = {"code": 3, "reason": "InvalidArgument", "error": text}
+        if cause is not None:
+            self.body["cause"] = cause
 
 
 def require(condition, text):
@@ -133,7 +136,7 @@ class FakeController:
         try:
             status, answer = 200, self._answer(handler, path, text)
         except Refusal as refusal:
-            status, answer = refusal.status, {"error": {"code": 3, "reason": "InvalidArgument", "error": str(refusal)}}
+            status, answer = refusal.status, {"error": refusal.body}
         except AssertionError as wrong:
             self.wrong.append(f"{handler.command} {path}: {wrong}")
             status, answer = 418, {"error": {"code": 3, "reason": "NotAsAgreed", "error": str(wrong)}}
@@ -195,7 +198,7 @@ class FakeController:
         require(report["trialId"] == 7, body)
         with self.lock:
             if report["trialRunId"] != self.run:
-                raise Refusal(400, f"invalid run id, {report['trialRunId']} (reported) != {self.run} (expected)")
+                raise Refusal(400, f"invalid run id, {report['trialRunId']} (reported) != {self.run} (expected)", "stale_run")
             steps = report["stepsCompleted"] if report["stepsCompleted"] is not None else report["reportTime"]
             keys = {(body["group"], steps, name): value for name, value in report["metrics"]["avgMetrics"].items()}
             for key, value in keys.items():
@@ -238,7 +241,7 @@ class FakeController:
         if body["state"] == "STATE_ACTIVE":
             require(body["metadata"] == {} and body["resources"] == {} and before in (None, {"state": "STATE_ACTIVE"}), (before, body))
             if int(run) != self.run:
-                raise Refusal(400, f"invalid run id, {run} (reported) != {self.run} (expected)")
+                raise Refusal(400, f"invalid run id, {run} (reported) != {self.run} (expected)", "stale_run")
             self.checkpoints[body["uuid"]] = {"state": "STATE_ACTIVE"}
             self.written_by[body["uuid"]] = int(run)
             return {}

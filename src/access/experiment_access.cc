@@ -67,7 +67,7 @@ Result<const Trial*> find_running(const ClusterState& state, TrialId id, std::ui
   const bool has_run = job != nullptr && job->run != nullptr && !trial->is_over();
   const std::uint32_t present = job == nullptr || trial->is_over() ? 0 : run_number(*job);
   if (!has_run || present != run) {
-    return fail(ErrorCode::kFailedPrecondition,
+    return fail(ErrorCode::kFailedPrecondition, ErrorCause::kStaleRun,
                 fmt::format("invalid run id, {} (reported) != {} (expected)", run, present),
                 "another run of the trial has taken over, or it has ended");
   }

@@ -48,7 +48,8 @@ Result<std::vector<PartitionIndex>> choose_partitions(const ClusterState& state,
     const std::string_view name = wanted.substr(begin, end - begin);
     const auto index = state.find_partition(name);
     if (!index) {
-      return fail(ErrorCode::kInvalidArgument, "Invalid partition name specified",
+      return fail(ErrorCode::kInvalidArgument, ErrorCause::kUnknownPartition,
+                  "Invalid partition name specified",
                   fmt::format("invalid partition specified: {}", name));
     }
     chosen.push_back(*index);
@@ -102,8 +103,8 @@ Status check_limits(const PartitionConfig& partition, const JobSpec& spec,
                 fmt::format("partition {} allows {} minutes", partition.name,
                             partition.max_time.seconds() / 60));
   }
-  if ((partition.max_nodes != 0 && spec.min_nodes > partition.max_nodes) ||
-      (spec.max_nodes != 0 && spec.max_nodes < partition.min_nodes)) {
+  if ((partition.max_nodes != 0 && spec.request.min_nodes > partition.max_nodes) ||
+      (spec.request.max_nodes != 0 && spec.request.max_nodes < partition.min_nodes)) {
     return fail(ErrorCode::kInvalidArgument, "Node count specification invalid",
                 fmt::format("partition {} takes {} to {} nodes per job", partition.name,
                             partition.min_nodes,
@@ -156,16 +157,18 @@ void spread_memory(JobSpec& spec, const PartitionConfig& partition,
   const std::uint64_t per_cpu =
       limit_of(partition.max_memory_per_cpu_mib, settings.max_memory_per_cpu_mib);
   if (per_cpu == 0) return;
-  if (spec.memory_scope == MemoryScope::kPerCpu && spec.memory_mib > per_cpu) {
-    const std::uint64_t factor = (spec.memory_mib + per_cpu - 1) / per_cpu;
+  if (spec.request.memory_scope == MemoryScope::kPerCpu && spec.request.memory_mib > per_cpu) {
+    const std::uint64_t factor = (spec.request.memory_mib + per_cpu - 1) / per_cpu;
     const std::uint64_t cpus =
-        saturating_product(std::uint64_t{std::max(1U, spec.cpus_per_task)}, factor);
-    spec.cpus_per_task = static_cast<std::uint32_t>(std::min<std::uint64_t>(cpus, kCountMax));
-    spec.memory_mib = (spec.memory_mib + factor - 1) / factor;
-  } else if (spec.memory_scope == MemoryScope::kPerNode && spec.memory_mib != 0) {
-    spec.min_cpus_per_node = std::max(spec.min_cpus_per_node,
-                                      static_cast<std::uint32_t>(std::min<std::uint64_t>(
-                                          (spec.memory_mib + per_cpu - 1) / per_cpu, kCountMax)));
+        saturating_product(std::uint64_t{std::max(1U, spec.request.cpus_per_task)}, factor);
+    spec.request.cpus_per_task =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(cpus, kCountMax));
+    spec.request.memory_mib = (spec.request.memory_mib + factor - 1) / factor;
+  } else if (spec.request.memory_scope == MemoryScope::kPerNode && spec.request.memory_mib != 0) {
+    spec.request.min_cpus_per_node =
+        std::max(spec.request.min_cpus_per_node,
+                 static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                     (spec.request.memory_mib + per_cpu - 1) / per_cpu, kCountMax)));
   }
 }
 

@@ -42,16 +42,16 @@ Status check_time(const char* name, TimePoint time) {
               fmt::format("{} is not between 1970 and the year 9999", name));
 }
 
-/// Numbers that jobs and steps have alike.
-template <class Spec>
-Status check_shared(const Spec& spec) {
+/// Numbers that jobs and steps have alike. `size`: the job's request, the step itself.
+template <class Spec, class Size>
+Status check_shared(const Spec& spec, const Size& size) {
   const Number numbers[] = {
-      {"min_nodes", spec.min_nodes, kCountMax},
-      {"max_nodes", spec.max_nodes, kCountMax},
-      {"ntasks", spec.task_count, kCountMax},
-      {"ntasks-per-node", spec.tasks_per_node, kCountMax},
-      {"cpus-per-task", spec.cpus_per_task, kCountMax},
-      {"mem", spec.memory_mib, kMemoryMibMax},
+      {"min_nodes", size.min_nodes, kCountMax},
+      {"max_nodes", size.max_nodes, kCountMax},
+      {"ntasks", size.task_count, kCountMax},
+      {"ntasks-per-node", size.tasks_per_node, kCountMax},
+      {"cpus-per-task", size.cpus_per_task, kCountMax},
+      {"mem", size.memory_mib, kMemoryMibMax},
       {"signal", spec.signal_number, kSignalMax},
       {"signal", spec.signal_seconds, kSignalSecondsMax},
       {"umask", spec.umask, kModeMax},
@@ -64,16 +64,16 @@ Status check_shared(const Spec& spec) {
 }  // namespace
 
 Status check_numbers(const JobSpec& spec) {
-  TRY(check_shared(spec));
+  TRY(check_shared(spec, spec.request));
   const Number numbers[] = {
       {"ntasks-per-socket", spec.tasks_per_socket, kCountMax},
       {"ntasks-per-core", spec.tasks_per_core, kCountMax},
-      {"ntasks-per-gpu", spec.tasks_per_gpu, kCountMax},
-      {"mincpus", spec.min_cpus_per_node, kCountMax},
-      {"cpus-per-gpu", spec.cpus_per_gpu, kCountMax},
-      {"sockets-per-node", spec.sockets_per_node, kCountMax},
-      {"cores-per-socket", spec.cores_per_socket, kCountMax},
-      {"threads-per-core", spec.threads_per_core, kCountMax},
+      {"ntasks-per-gpu", spec.request.tasks_per_gpu, kCountMax},
+      {"mincpus", spec.request.min_cpus_per_node, kCountMax},
+      {"cpus-per-gpu", spec.request.cpus_per_gpu, kCountMax},
+      {"sockets-per-node", spec.request.sockets_per_node, kCountMax},
+      {"cores-per-socket", spec.request.cores_per_socket, kCountMax},
+      {"threads-per-core", spec.request.threads_per_core, kCountMax},
   };
   TRY(check(numbers));
   TRY(check_limit("time-min", spec.time_min));
@@ -85,7 +85,7 @@ Status check_numbers(const JobSpec& spec) {
 }
 
 Status check_numbers(const StepSpec& spec) {
-  TRY(check_shared(spec));
+  TRY(check_shared(spec, spec));
   const std::uint32_t relative = spec.relative_node == UINT32_MAX ? 0 : spec.relative_node;
   const Number numbers[] = {{"relative", relative, kCountMax}};
   return check(numbers);

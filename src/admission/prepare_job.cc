@@ -6,6 +6,7 @@
 #include "admission/job_texts.h"
 #include "slurm/array_text.h"
 #include "slurm/dependency_text.h"
+#include "slurm/request_text.h"
 #include "text/launch_size.h"
 
 namespace muster::admission {
@@ -66,6 +67,7 @@ Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identit
   spec.trial = TrialId();
   spec.runs_before = 0;
   spec.text.set(JobText::kAdminComment, "");
+  TRY(parse_request(spec));
   prepared.script = prepared_blob(std::move(submit.script));
   prepared.environment = environments.prepared(std::move(submit.environment));
   if (submit.first_step != nullptr) {

@@ -50,9 +50,9 @@ void fill_defaults(JobSpec& spec, const std::vector<ResourceRequest>& needs,
   const bool is_alike = std::ranges::all_of(needs, [&](const ResourceRequest& need) {
     return need.memory_scope == first.memory_scope && need.memory_mib == first.memory_mib;
   });
-  if (spec.memory_scope == MemoryScope::kDefault && is_alike) {
-    spec.memory_scope = first.memory_scope;
-    spec.memory_mib = first.memory_mib;
+  if (spec.request.memory_scope == MemoryScope::kDefault && is_alike) {
+    spec.request.memory_scope = first.memory_scope;
+    spec.request.memory_mib = first.memory_mib;
   }
   spread_memory(spec, partition, settings);
 }
@@ -89,7 +89,7 @@ Result<Reply> submit(Draft& draft, const PreparedSubmit& submit, const Identity&
   fill_defaults(*submit.spec, needs, state.partition(partitions.front()), state.settings());
   if (state.active_jobs() >= state.settings().max_job_count) {
     return fail(
-        ErrorCode::kResourceExhausted, "Resource temporarily unavailable",
+        ErrorCode::kResourceExhausted, ErrorCause::kQueueFull, "Resource temporarily unavailable",
         fmt::format("MaxJobCount={} jobs are in the queue", state.settings().max_job_count));
   }
   const Duration limit = TRY(limit_before_deadline(

@@ -4,6 +4,7 @@
 
 #include "admission/submit.h"
 #include "admission/testing.h"
+#include "slurm/request_text.h"
 
 namespace muster {
 namespace {
@@ -102,13 +103,13 @@ TEST(Submit, WhatTheUserLeftOpenBecomesAFactOfTheJob) {
   });
   const JobSubmitted event = event_of(log, spec_of());
   EXPECT_FALSE(event.spec->is_requeue);
-  EXPECT_EQ(event.spec->memory_scope, MemoryScope::kPerCpu);
-  EXPECT_EQ(event.spec->memory_mib, 300U);
+  EXPECT_EQ(event.spec->request.memory_scope, MemoryScope::kPerCpu);
+  EXPECT_EQ(event.spec->request.memory_mib, 300U);
   auto given = spec_of();
   given->given |= given_option::kRequeue;
   given->text.set(JobText::kPartition, "other");
   EXPECT_TRUE(event_of(log, given).spec->is_requeue);
-  EXPECT_EQ(event_of(log, given).spec->memory_scope, MemoryScope::kPerNode);
+  EXPECT_EQ(event_of(log, given).spec->request.memory_scope, MemoryScope::kPerNode);
 }
 
 TEST(Submit, DefaultsInWhichItsPartitionsDifferWaitForTheOneThatIsChosen) {
@@ -120,14 +121,14 @@ TEST(Submit, DefaultsInWhichItsPartitionsDifferWaitForTheOneThatIsChosen) {
       log.state().partitions()[0].name + "," + log.state().partitions()[1].name;
   auto open = spec_of();
   open->text.set(JobText::kPartition, both);
-  EXPECT_EQ(event_of(log, open).spec->memory_scope, MemoryScope::kDefault);
+  EXPECT_EQ(event_of(log, open).spec->request.memory_scope, MemoryScope::kDefault);
   const LogWith alike([](ClusterConfig& config) {
     config.partitions[0].default_memory_per_cpu_mib =
         config.partitions[1].default_memory_per_cpu_mib = 50;
   });
   auto same = spec_of();
   same->text.set(JobText::kPartition, both);
-  EXPECT_EQ(event_of(alike, same).spec->memory_mib, 50U);
+  EXPECT_EQ(event_of(alike, same).spec->request.memory_mib, 50U);
 }
 
 TEST(Submit, EqualScriptsAreOneBlobAndKnownOnesNone) {
@@ -158,6 +159,7 @@ struct Refused {
 
 void text(PreparedSubmit& submit, JobText key, const char* value) {
   submit.spec->text.set(key, value);
+  ASSERT_TRUE(parse_request(*submit.spec).has_value());
 }
 void as_it_is(ClusterConfig&) {}
 
@@ -195,7 +197,7 @@ TEST(Submit, RefusesWithTheCauseAndLeavesNothing) {
        "Requested time limit is invalid (missing or exceeds some limit)", "10 minutes"},
       {"nodes",
        [](auto& c) { c.settings.is_enforce_part_limits = true, c.partitions[0].max_nodes = 1; },
-       [](auto& s) { s.spec->min_nodes = 2; }, ErrorCode::kInvalidArgument,
+       [](auto& s) { s.spec->request.min_nodes = 2; }, ErrorCode::kInvalidArgument,
        "Node count specification invalid", "0 to 1"},
       {"node name", as_it_is, [](auto& s) { text(s, JobText::kNodeList, "n0,n9"); },
        ErrorCode::kInvalidArgument, "Invalid node name specified", "n9"},
@@ -253,31 +255,31 @@ TEST(Submit, MemoryBeyondTheLimitsIsRefusedOrHadByMoreCpus) {
     config.partitions[0].max_memory_per_cpu_mib = 100;
   });
   auto spec = spec_of();
-  spec->memory_scope = MemoryScope::kPerNode;
-  spec->memory_mib = 600;
-  EXPECT_EQ(event_of(log, spec).spec->min_cpus_per_node, 6U);
+  spec->request.memory_scope = MemoryScope::kPerNode;
+  spec->request.memory_mib = 600;
+  EXPECT_EQ(event_of(log, spec).spec->request.min_cpus_per_node, 6U);
   auto elsewhere = std::make_shared<JobSpec>(*spec);
   elsewhere->text.set(JobText::kPartition, "other");
   EXPECT_EQ(submitted(log, submit_of(elsewhere)).error().message,
             "Memory required by task is not available");
   auto per_cpu = spec_of();
-  per_cpu->memory_scope = MemoryScope::kPerCpu;
-  per_cpu->memory_mib = 250;
+  per_cpu->request.memory_scope = MemoryScope::kPerCpu;
+  per_cpu->request.memory_mib = 250;
   const JobSubmitted event = event_of(log, per_cpu);
-  EXPECT_EQ(event.spec->cpus_per_task, 3U);
-  EXPECT_EQ(event.spec->memory_mib, 84U);
+  EXPECT_EQ(event.spec->request.cpus_per_task, 3U);
+  EXPECT_EQ(event.spec->request.memory_mib, 84U);
 }
 
 TEST(Submit, MemoryForEachGpuNeedsAGpu) {
   Log log;
   auto spec = spec_of();
-  spec->memory_scope = MemoryScope::kPerGpu;
-  spec->memory_mib = 100;
+  spec->request.memory_scope = MemoryScope::kPerGpu;
+  spec->request.memory_mib = 100;
   EXPECT_EQ(submitted(log, submit_of(spec)).error().message,
             "Invalid generic resource (gres) specification");
   auto with_gpu = std::make_shared<JobSpec>(*spec);
   with_gpu->text.set(JobText::kGresPerNode, "gpu:1");
-  EXPECT_EQ(event_of(log, with_gpu).spec->memory_scope, MemoryScope::kPerGpu);
+  EXPECT_EQ(event_of(log, with_gpu).spec->request.memory_scope, MemoryScope::kPerGpu);
 }
 
 TEST(Submit, QosAndGroupsOpenPartitions) {

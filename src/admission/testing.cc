@@ -1,5 +1,7 @@
 #include "admission/testing.h"
 
+#include "base/check.h"
+#include "slurm/request_text.h"
 #include "text/digest.h"
 
 namespace muster::testing {
@@ -7,6 +9,7 @@ namespace muster::testing {
 PreparedSubmit submit_of(std::shared_ptr<JobSpec> spec, const std::string& script) {
   PreparedSubmit submit;
   submit.spec = std::move(spec);
+  CHECK(parse_request(*submit.spec).has_value(), "a test's job cannot be read");
   submit.script = PreparedBlob{sha256(script), std::make_shared<const std::string>(script)};
   return submit;
 }

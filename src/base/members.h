@@ -19,7 +19,7 @@
 
 namespace muster {
 
-// ---- the members of a struct, as a tuple of references ----
+// ---- the members of a struct ----
 // LIST_n(x): n things, x(a name of its own) each; n = 10 * tens + units.
 #define UNITS_1(x, t) x(t##1)
 #define UNITS_2(x, t) UNITS_1(x, t), x(t##2)
@@ -57,30 +57,68 @@ namespace muster {
 #define MEMBER_NAME(name) m##name
 #define APPLY(macro, ...) macro(__VA_ARGS__)
 
-/// How many members an aggregate has: so many empty braces initialise it and no more.
-template <class T>
-consteval int member_count() {
+/// Whether so many empty braces initialise a T: true up to the number of its members.
+template <class T, int count>
+inline constexpr bool accepts_braces = true;
 // clang-format off
-#define COUNT_CASE(n, macro, ...) \
-  if constexpr (requires { T{APPLY(macro, BRACES __VA_OPT__(, ) __VA_ARGS__)}; }) return n; else
-  // clang-format on
-  ALL_CASES(COUNT_CASE) return 0;
-#undef COUNT_CASE
+#define ACCEPTS_CASE(n, macro, ...)                      \
+  template <class T>                                     \
+  inline constexpr bool accepts_braces<T, n> =           \
+      requires { T{APPLY(macro, BRACES __VA_OPT__(, ) __VA_ARGS__)}; };
+ALL_CASES(ACCEPTS_CASE)
+#undef ACCEPTS_CASE
+// clang-format on
+
+template <class T, int low, int high>
+consteval int count_members() {
+  constexpr int kMiddle = (low + high + 1) / 2;
+  if constexpr (low == high) {
+    return low;
+  } else if constexpr (accepts_braces<T, kMiddle>) {
+    return count_members<T, kMiddle, high>();
+  } else {
+    return count_members<T, low, kMiddle - 1>();
+  }
 }
 
+/// How many members an aggregate has. Searched by halves: the compiler tries seven numbers and not
+/// seventy.
 template <class T>
-auto members_of(T& value) {
+consteval int member_count() {
+  return count_members<T, 0, 69>();
+}
+
+/// Calls `use` with the members of a struct that has so many.
+template <int count>
+struct MembersOf {
+  static decltype(auto) give(auto&, auto&& use) { return use(); }
+};
+// clang-format off
+#define GIVE_CASE(n, macro, ...)                                                \
+  template <>                                                                   \
+  struct MembersOf<n> {                                                         \
+    static decltype(auto) give(auto& value, auto&& use) {                       \
+      auto& [APPLY(macro, MEMBER_NAME __VA_OPT__(, ) __VA_ARGS__)] = value;     \
+      return use(APPLY(macro, MEMBER_NAME __VA_OPT__(, ) __VA_ARGS__));         \
+    }                                                                           \
+  };
+ALL_CASES(GIVE_CASE)
+#undef GIVE_CASE
+// clang-format on
+
+/// `use(member, member, ...)` of all members of `value`, in their order. A tuple of them would cost
+/// the compiler seconds.
+template <class T, class Use>
+decltype(auto) with_members(T& value, Use&& use) {
   constexpr int kCount = member_count<std::remove_const_t<T>>();
   static_assert(kCount < 69, "add cases for larger structs");
-// clang-format off
-#define TIE_CASE(n, macro, ...)                                                       \
-  if constexpr (kCount == n) {                                                        \
-    auto& [APPLY(macro, MEMBER_NAME __VA_OPT__(, ) __VA_ARGS__)] = value;                    \
-    return std::tie(APPLY(macro, MEMBER_NAME __VA_OPT__(, ) __VA_ARGS__));                   \
-  } else
-  // clang-format on
-  ALL_CASES(TIE_CASE) return std::tuple<>();
-#undef TIE_CASE
+  return MembersOf<kCount>::give(value, use);
+}
+
+/// The members as a tuple of references.
+template <class T>
+auto members_of(T& value) {
+  return with_members(value, [](auto&... members) { return std::tie(members...); });
 }
 
 #undef UNITS_1
@@ -160,22 +198,19 @@ inline constexpr bool is_id<Id<Tag, Rep>> = true;
 template <class T>
 T copy_of_members(const T& value) {
   T copy;
-  const auto from = members_of(value);
-  auto to = members_of(copy);
-  [&]<std::size_t... i>(std::index_sequence<i...>) {
-    [[maybe_unused]] const auto put = []<class Member>(const Member& source, Member& target) {
-      if constexpr (requires {
-                      target.release();
-                      source.get();
-                    }) {
-        if (source != nullptr) target = std::make_unique<typename Member::element_type>(*source);
-      } else {
-        target = source;
-      }
-    };
-    (put(std::get<i>(from), std::get<i>(to)), ...);
-  }
-  (std::make_index_sequence<std::tuple_size_v<decltype(from)>>());
+  [[maybe_unused]] const auto put = []<class Member>(const Member& source, Member& target) {
+    if constexpr (requires {
+                    target.release();
+                    source.get();
+                  }) {
+      if (source != nullptr) target = std::make_unique<typename Member::element_type>(*source);
+    } else {
+      target = source;
+    }
+  };
+  with_members(value, [&](const auto&... from) {
+    with_members(copy, [&](auto&... to) { (put(from, to), ...); });
+  });
   return copy;
 }
 

@@ -22,6 +22,24 @@ std::string_view error_code_name(ErrorCode code) {
   return index < kNames.size() ? kNames[index] : "unknown";
 }
 
+std::string_view error_cause_name(ErrorCause cause) {
+  switch (cause) {
+    case ErrorCause::kNone: return "";
+    case ErrorCause::kQueueFull: return "queue_full";
+    case ErrorCause::kJobPending: return "job_pending";
+    case ErrorCause::kUnknownPartition: return "unknown_partition";
+    case ErrorCause::kMemoryUnavailable: return "memory_unavailable";
+    case ErrorCause::kNoAnswer: return "no_answer";
+    case ErrorCause::kNoRoom: return "no_room";
+    case ErrorCause::kStaleRun: return "stale_run";
+    case ErrorCause::kCannotServe: return "cannot_serve";
+    case ErrorCause::kExclusiveOptions: return "exclusive_options";
+    case ErrorCause::kNotANumber: return "not_a_number";
+    case ErrorCause::kNodeCount: return "node_count";
+  }
+  return "unknown";
+}
+
 std::string Error::text() const { return detail.empty() ? message : message + ": " + detail; }
 
 }  // namespace muster

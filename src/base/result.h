@@ -29,6 +29,27 @@ enum class ErrorCode : std::uint8_t {
 /// The code's name in snake_case, e.g. "invalid_argument".
 std::string_view error_code_name(ErrorCode code);
 
+/// What exactly failed, for the few failures on which a program acts differently than its code
+/// says. Texts are for people: no program compares them. Numbers are part of the wire format:
+/// never reused.
+enum class ErrorCause : std::uint8_t {
+  kNone = 0,               ///< the code says all that a program needs
+  kQueueFull = 1,          ///< MaxJobCount jobs are in the queue: sbatch waits and tries again
+  kJobPending = 2,         ///< the job has not started
+  kUnknownPartition = 3,   ///< no partition has that name
+  kMemoryUnavailable = 4,  ///< no node of the partition has that much memory
+  kNoAnswer = 5,           ///< nobody answered at the controller's address
+  kNoRoom = 6,             ///< a disk without room refused a write: it may succeed later
+  kStaleRun = 7,           ///< a newer run of the trial has begun, or the trial has ended
+  kCannotServe = 8,        ///< a service job has said why it never will answer
+  kExclusiveOptions = 9,   ///< two options of a command line exclude each other
+  kNotANumber = 10,        ///< an option's value is no whole number in its range
+  kNodeCount = 11,         ///< an option's value is no count of nodes
+};
+
+/// The cause's name in snake_case, e.g. "queue_full". Of kNone: empty.
+std::string_view error_cause_name(ErrorCause cause);
+
 /// A failure: what to do (`code`), the one-line text that the user sees (`message`, Slurm's own
 /// words where clients match on them), and what was found and how out of it (`detail`, may be
 /// empty).
@@ -36,6 +57,7 @@ struct [[nodiscard]] Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
   std::string detail;
+  ErrorCause cause = ErrorCause::kNone;
 
   /// "message: detail", or the message alone.
   std::string text() const;
@@ -49,6 +71,10 @@ using Status = Result<void>;
 
 inline tl::unexpected<Error> fail(ErrorCode code, std::string message, std::string detail = {}) {
   return tl::unexpected<Error>(Error{code, std::move(message), std::move(detail)});
+}
+inline tl::unexpected<Error> fail(ErrorCode code, ErrorCause cause, std::string message,
+                                  std::string detail = {}) {
+  return tl::unexpected<Error>(Error{code, std::move(message), std::move(detail), cause});
 }
 inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 

@@ -43,6 +43,10 @@ struct TypeList {
   }
 };
 
+/// The list of all but the first: lists are made by macros that put a comma before each type.
+template <class First, class... Rest>
+struct TailOf : TypeList<Rest...> {};
+
 template <class Kinds>
 class Variant;
 template <class T, class Kinds>

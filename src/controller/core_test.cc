@@ -343,7 +343,7 @@ TEST(CoreJob, FreedRoomGoesToTheNextInTheSameTurn) {
   rig.plan();
   const auto whole_node = [] {
     auto spec = spec_of();
-    spec->task_count = 4;
+    spec->request.task_count = 4;
     return spec;
   };
   const JobId first = rig.done(submit_of(whole_node())).job;
@@ -538,7 +538,7 @@ TEST(CoreJob, AnExitThatOneNodeToldIsNotLostWithTheController) {
   rig.plan();
   auto spec = spec_of();
   spec->kind = JobKind::kRun;
-  spec->min_nodes = spec->task_count = 2;
+  spec->request.min_nodes = spec->request.task_count = 2;
   spec->time_limit = Duration::minutes(1);
   PreparedSubmit submit = submit_of(std::move(spec));
   auto step = std::make_shared<StepSpec>();

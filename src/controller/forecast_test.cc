@@ -46,8 +46,8 @@ TEST(Forecast, ABusyClusterStartsItWhenThereIsRoom) {
   Planned rig;
   for (int i = 0; i < 2; ++i) {
     auto full = spec_of();
-    full->task_count = 4;
-    full->min_nodes = full->max_nodes = 1;
+    full->request.task_count = 4;
+    full->request.min_nodes = full->request.max_nodes = 1;
     full->time_limit = Duration::minutes(30);
     rig.done(submit_of(full));
   }
@@ -65,8 +65,8 @@ struct Busy : Planned {
   Busy() {
     for (int i = 0; i < 2; ++i) {
       auto full = spec_of();
-      full->task_count = 8;
-      full->min_nodes = full->max_nodes = 2;
+      full->request.task_count = 8;
+      full->request.min_nodes = full->request.max_nodes = 2;
       full->time_limit = Duration::minutes(30);
       done(submit_of(full));
     }
@@ -109,7 +109,7 @@ TEST(Forecast, WhatBeginsBeforeTheBeginHoldsItsNodesThen) {
 TEST(Forecast, WhatSubmissionWouldRefuseIsRefused) {
   Planned rig;
   auto spec = spec_of();
-  spec->min_nodes = spec->max_nodes = 3;
+  spec->request.min_nodes = spec->request.max_nodes = 3;
   const auto task = task_of(rig, question_of(spec));
   ASSERT_FALSE(task.has_value());
   EXPECT_EQ(task.error().code, ErrorCode::kInvalidArgument);

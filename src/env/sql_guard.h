@@ -10,7 +10,8 @@
 namespace muster {
 
 /// Runs `work`, which uses SOCI. Errors: kUnavailable (disk full, I/O, busy) or kCorruption, with
-/// SQLite's words.
+/// SQLite's words. Cause kNoRoom: the disk is full, or gave the I/O error that SQLite has for a
+/// log that cannot grow.
 template <class Work>
 Status sql_guard(Work&& work) {
   try {
@@ -21,7 +22,9 @@ Status sql_guard(Work&& work) {
     const bool is_damage = text.find("malformed") != std::string::npos ||
                            text.find("not a database") != std::string::npos;
     const bool is_full = text.find("disk is full") != std::string::npos;
+    const bool is_no_room = is_full || text.find("disk I/O") != std::string::npos;
     return fail(is_damage ? ErrorCode::kCorruption : ErrorCode::kUnavailable,
+                is_no_room ? ErrorCause::kNoRoom : ErrorCause::kNone,
                 is_full ? "the controller's disk is full" : "database refused",
                 is_full ? text + "; make room where its StateSaveLocation is" : text);
   }

@@ -1,4 +1,4 @@
-// Why a write was refused, and whether it is worth another try.
+// Why a write to a file was refused.
 #pragma once
 
 #include <cerrno>
@@ -8,11 +8,7 @@
 
 namespace muster {
 
-/// "cannot write PATH", with the cause that an errno names. kUnavailable.
+/// "cannot write PATH", with the errno's text. kUnavailable; cause kNoRoom for ENOSPC and EDQUOT.
 Error write_error(const std::string& path, int error = errno);
-
-/// A write was refused for want of room, or with an error that a disk without room gives too: the
-/// same may succeed later. It knows SQLite's words and those of errno's ENOSPC and EDQUOT.
-bool is_no_room(const Error& error);
 
 }  // namespace muster

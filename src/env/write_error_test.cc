@@ -16,23 +16,14 @@ TEST(WriteError, ADeviceWithoutRoomMayHaveSomeLater) {
   const Error error = write_error("/state/tokens");
   ::close(full);
   EXPECT_EQ(error.message, "cannot write /state/tokens");
-  EXPECT_TRUE(is_no_room(error)) << error.text();
+  EXPECT_EQ(error.cause, ErrorCause::kNoRoom) << error.text();
 }
 
 TEST(WriteError, AnotherUsersFileIsNotALackOfRoom) {
   errno = EACCES;
-  EXPECT_FALSE(is_no_room(write_error("/state/tokens")));
+  EXPECT_EQ(write_error("/state/tokens").cause, ErrorCause::kNone);
   errno = EDQUOT;
-  EXPECT_TRUE(is_no_room(write_error("/state/tokens")));
-}
-
-TEST(WriteError, KnowsSqlitesWords) {
-  const auto refused = [](const char* words) {
-    return Error{ErrorCode::kUnavailable, "database refused", words};
-  };
-  EXPECT_TRUE(is_no_room(refused("database or disk is full")));
-  EXPECT_TRUE(is_no_room(refused("disk I/O error")));
-  EXPECT_FALSE(is_no_room(refused("database is locked")));
+  EXPECT_EQ(write_error("/state/tokens").cause, ErrorCause::kNoRoom);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ std::optional<Error> refusal_of(ReportOutcome outcome, const MetricReport& repor
     case ReportOutcome::kStale:
       return Error{ErrorCode::kFailedPrecondition,
                    fmt::format("invalid run id, {} (reported) is not the newest", report.run),
-                   "another run of the trial has taken over"};
+                   "another run of the trial has taken over", ErrorCause::kStaleRun};
     case ReportOutcome::kInvalid:
       return Error{
           ErrorCode::kInvalidArgument, "the report is not valid",

@@ -407,16 +407,75 @@ struct RequestAnswered {
   std::vector<Reply> replies;
 };
 
-struct EventKinds
-    : TypeList<EpochStarted, ConfigApplied, NodeRegistered, NodeChanged, PartitionChanged,
-               JobSubmitted, ArraySplit, JobStarted, JobEnding, NodeReleased, JobRequeued,
-               JobChanged, JobSuspended, JobResumed, JobsEvicted, StepCreated, StepEnded,
-               RequestAnswered, StopRequested, ExperimentCreated, ExperimentChanged, SearchDecided,
-               TrialReported, TrialFlagged, TrialEnded, RunNoted, CheckpointNoted, DocumentStored,
-               DocumentDeleted, TrialSourced, ExperimentContinued, ExperimentDeleted,
-               CollectionBegun, CollectionEnded, LogMatched, LogRetentionSet, SearchOperated,
-               TrialResized, ExperimentImported, TrialImported, ClockStepped, JobIdsReserved,
-               StepsForgotten, ExperimentEnded, SearchAsked, StepBegun, StepCancelled> {};
+/// Whether a module of the controller acts when an event of that kind has been applied, beyond what
+/// the state itself shows: the `Follower` of each module names every kFollowed kind.
+enum class EventEcho : std::uint8_t { kQuiet, kFollowed };
+
+/// Every kind of event, once: X(Type, its name in the union of schema/journal.capnp, its echo). The
+/// state's EventApplier, the records and the modules' followers are made from this list; a new kind
+/// comes last.
+// clang-format off
+#define MUSTER_EVENTS(X) \
+  X(EpochStarted, EPOCH_STARTED, kQuiet)               \
+  X(ConfigApplied, CONFIG_APPLIED, kQuiet)             \
+  X(NodeRegistered, NODE_REGISTERED, kFollowed)        \
+  X(NodeChanged, NODE_CHANGED, kFollowed)              \
+  X(PartitionChanged, PARTITION_CHANGED, kQuiet)       \
+  X(JobSubmitted, JOB_SUBMITTED, kFollowed)            \
+  X(ArraySplit, ARRAY_SPLIT, kFollowed)                \
+  X(JobStarted, JOB_STARTED, kFollowed)                \
+  X(JobEnding, JOB_ENDING, kFollowed)                  \
+  X(NodeReleased, NODE_RELEASED, kFollowed)            \
+  X(JobRequeued, JOB_REQUEUED, kFollowed)              \
+  X(JobChanged, JOB_CHANGED, kFollowed)                \
+  X(JobSuspended, JOB_SUSPENDED, kFollowed)            \
+  X(JobResumed, JOB_RESUMED, kFollowed)                \
+  X(JobsEvicted, JOBS_EVICTED, kQuiet)                 \
+  X(StepCreated, STEP_CREATED, kQuiet)                 \
+  X(StepEnded, STEP_ENDED, kFollowed)                  \
+  X(RequestAnswered, REQUEST_ANSWERED, kQuiet)         \
+  X(StopRequested, STOP_REQUESTED, kFollowed)          \
+  X(ExperimentCreated, EXPERIMENT_CREATED, kQuiet)     \
+  X(ExperimentChanged, EXPERIMENT_CHANGED, kFollowed)  \
+  X(SearchDecided, SEARCH_DECIDED, kQuiet)             \
+  X(TrialReported, TRIAL_REPORTED, kQuiet)             \
+  X(TrialFlagged, TRIAL_FLAGGED, kQuiet)               \
+  X(TrialEnded, TRIAL_ENDED, kQuiet)                   \
+  X(RunNoted, RUN_NOTED, kQuiet)                       \
+  X(CheckpointNoted, CHECKPOINT_NOTED, kQuiet)         \
+  X(DocumentStored, DOCUMENT_STORED, kQuiet)           \
+  X(DocumentDeleted, DOCUMENT_DELETED, kQuiet)         \
+  X(TrialSourced, TRIAL_SOURCED, kQuiet)               \
+  X(ExperimentContinued, EXPERIMENT_CONTINUED, kQuiet) \
+  X(ExperimentDeleted, EXPERIMENT_DELETED, kQuiet)     \
+  X(CollectionBegun, COLLECTION_BEGUN, kQuiet)         \
+  X(CollectionEnded, COLLECTION_ENDED, kQuiet)         \
+  X(LogMatched, LOG_MATCHED, kQuiet)                   \
+  X(LogRetentionSet, LOG_RETENTION_SET, kQuiet)        \
+  X(SearchOperated, SEARCH_OPERATED, kQuiet)           \
+  X(TrialResized, TRIAL_RESIZED, kQuiet)               \
+  X(ExperimentImported, EXPERIMENT_IMPORTED, kQuiet)   \
+  X(TrialImported, TRIAL_IMPORTED, kQuiet)             \
+  X(ClockStepped, CLOCK_STEPPED, kQuiet)               \
+  X(JobIdsReserved, JOB_IDS_RESERVED, kQuiet)          \
+  X(StepsForgotten, STEPS_FORGOTTEN, kQuiet)           \
+  X(ExperimentEnded, EXPERIMENT_ENDED, kQuiet)         \
+  X(SearchAsked, SEARCH_ASKED, kQuiet)                 \
+  X(StepBegun, STEP_BEGUN, kQuiet)                     \
+  X(StepCancelled, STEP_CANCELLED, kQuiet)
+// clang-format on
+
+#define MUSTER_NEXT_EVENT(Type, NAME, echo) , Type
+struct EventKinds : TailOf<void MUSTER_EVENTS(MUSTER_NEXT_EVENT)> {};
+#undef MUSTER_NEXT_EVENT
+
+template <class Kind>
+inline constexpr EventEcho kEventEcho = EventEcho::kQuiet;
+#define MUSTER_EVENT_ECHO(Type, NAME, echo) \
+  template <>                               \
+  inline constexpr EventEcho kEventEcho<Type> = EventEcho::echo;
+MUSTER_EVENTS(MUSTER_EVENT_ECHO)
+#undef MUSTER_EVENT_ECHO
 /// What became a fact.
 struct EventBody : Variant<EventKinds> {
   using Variant::Variant;

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "model/ids.h"
+#include "model/resource_request.h"
 #include "model/text_pack.h"
 
 namespace muster {
@@ -60,8 +61,6 @@ enum class JobText : std::uint8_t {
   kCount = 42,
 };
 
-enum class MemoryScope : std::uint8_t { kDefault = 0, kPerNode = 1, kPerCpu = 2, kPerGpu = 3 };
-
 /// Whether the job shares its nodes. kDefault follows the partition.
 enum class Sharing : std::uint8_t { kDefault = 0, kExclusive = 1, kShared = 2, kExclusiveUser = 3 };
 
@@ -72,7 +71,7 @@ enum class JobKind : std::uint8_t {
   kRun = 2,          ///< srun alone: an allocation that ends with its only step
 };
 
-/// A job as asked for. Memory in MiB. Zero means "not given" wherever a field says nothing else.
+/// A job as asked for. Zero means "not given" wherever a field says nothing else.
 struct JobSpec {
   TextPack<JobText> text;
   std::string_view name() const { return text.get(JobText::kName); }
@@ -82,28 +81,16 @@ struct JobSpec {
   UserId user;
   GroupId group;
 
-  // Size. `task_count` is what was given with -n or what follows from the other options; `given`
-  // says which options the user wrote, because only those reach the environment.
-  std::uint32_t min_nodes = 1;
-  std::uint32_t max_nodes = 0;  ///< 0: as few as hold the tasks, at least min_nodes
-  std::uint32_t task_count = 1;
-  std::uint32_t tasks_per_node = 0;
+  /// Texts parsed, and numbers as given: the partition's and the cluster's defaults are filled in
+  /// by resource_need() (state/resource_need.h), which leaves it as it is. `task_count` is what was
+  /// given with -n or what follows from the other options. Invariant past the door
+  /// (slurm/request_text.h): its lists are what the texts kGresPerNode, kGresPerJob, kGresPerTask,
+  /// kFeatures, kPrefer, kNodeList and kExcludeList say.
+  ResourceRequest request;
   std::uint32_t tasks_per_socket = 0;
   std::uint32_t tasks_per_core = 0;
-  std::uint32_t tasks_per_gpu = 0;
-  std::uint32_t cpus_per_task = 1;
-  std::uint32_t min_cpus_per_node = 0;
-  std::uint32_t cpus_per_gpu = 0;
-  std::uint32_t sockets_per_node = 0;
-  std::uint32_t cores_per_socket = 0;
-  std::uint32_t threads_per_core = 0;
-  std::uint32_t tmp_disk_mib = 0;
-  MemoryScope memory_scope = MemoryScope::kDefault;
-  std::uint64_t memory_mib = 0;  ///< with kPerNode, 0 means all of the node's memory
   Sharing sharing = Sharing::kDefault;
-  bool is_contiguous = false;
-  bool is_overcommit = false;
-  std::uint32_t given = 0;  ///< bits of `given_option`
+  std::uint32_t given = 0;  ///< bits of `given_option`: only those reach the environment
 
   // When.
   Duration time_limit;  ///< zero: the partition's default
@@ -121,7 +108,6 @@ struct JobSpec {
   bool is_kill_on_node_fail = true;  ///< false: --no-kill
   bool is_reboot = false;
   bool is_spread = false;
-  bool is_fewest_nodes = false;  ///< of a range of nodes the least
   bool wait_all_nodes = false;
 
   // How it runs.
@@ -143,6 +129,25 @@ struct JobSpec {
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
+
+/// The field that `member` points to, of the job or of what it requests: tables of options and of
+/// columns name both alike.
+template <class T>
+T& field_of(JobSpec& spec, T JobSpec::*member) {
+  return spec.*member;
+}
+template <class T>
+T& field_of(JobSpec& spec, T ResourceRequest::*member) {
+  return spec.request.*member;
+}
+template <class T>
+const T& field_of(const JobSpec& spec, T JobSpec::*member) {
+  return spec.*member;
+}
+template <class T>
+const T& field_of(const JobSpec& spec, T ResourceRequest::*member) {
+  return spec.request.*member;
+}
 
 using JobSpecRef = std::shared_ptr<const JobSpec>;
 

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "model/job_spec.h"
-
 namespace muster {
+
+/// What `memory_mib` is an amount of: kDefault when no memory was asked for.
+enum class MemoryScope : std::uint8_t { kDefault = 0, kPerNode = 1, kPerCpu = 2, kPerGpu = 3 };
 
 /// So many of a generic resource. An empty type matches every type of that name.
 struct GresAmount {
@@ -25,14 +26,14 @@ struct FeatureConstraint {
   friend auto operator<=>(const FeatureConstraint&, const FeatureConstraint&) = default;
 };
 
-/// Resources asked for, with texts parsed and defaults filled in. Memory in MiB.
+/// Resources asked for, texts parsed: in a JobSpec as the user gave them, in the planner with the
+/// partition's and the cluster's defaults filled in. Memory and disk in MiB. Zero means "not given"
+/// wherever a field says nothing else.
 struct ResourceRequest {
   std::uint32_t min_nodes = 1;
   std::uint32_t max_nodes = 0;       ///< 0: no bound but the partition's
   std::uint32_t task_count = 1;      ///< over all nodes
   std::uint32_t tasks_per_node = 0;  ///< at most so many; 0: no bound
-  bool is_tasks_per_node_exact =
-      false;  ///< each node runs tasks_per_node of them, however many nodes there come to be
   std::uint32_t cpus_per_task = 1;
   std::uint32_t min_cpus_per_node = 0;
   std::uint32_t cpus_per_gpu = 0;
@@ -42,8 +43,7 @@ struct ResourceRequest {
   std::uint32_t threads_per_core = 0;
   std::uint32_t tmp_disk_mib = 0;
   MemoryScope memory_scope = MemoryScope::kDefault;
-  std::uint64_t memory_mib = 0;
-  bool is_exclusive = false;  ///< whole nodes
+  std::uint64_t memory_mib = 0;  ///< with kPerNode, 0 means all of the node's memory
   bool is_contiguous = false;
   bool is_fewest_nodes = false;  ///< of a range of nodes the least, also where more are free
   bool is_overcommit = false;    ///< tasks share CPUs: one CPU per node is enough
@@ -54,6 +54,11 @@ struct ResourceRequest {
   FeatureConstraint preferred;  ///< nodes that are taken where the job can start on them at once
   std::vector<std::string> required_nodes;  ///< sorted; all must be in the allocation
   std::vector<std::string> excluded_nodes;  ///< sorted
+
+  // What follows from the rest of the job and its partition: resource_need() fills it in.
+  /// Each node runs tasks_per_node of the tasks, however many nodes there come to be.
+  bool is_tasks_per_node_exact = false;
+  bool is_exclusive = false;  ///< whole nodes
 
   friend bool operator==(const ResourceRequest&, const ResourceRequest&) = default;
 };

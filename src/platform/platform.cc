@@ -106,22 +106,19 @@ Reply Platform::handle(Draft& draft, const PreparedRequest& request, const Ident
 
 // ---- events ----
 
-/// What each kind of event sets in motion. A kind that needs nothing of the platform, beyond what
-/// its search is told, stands in `Others`: the compiler names one that stands nowhere.
+/// What each kind of event sets in motion, beyond what its search is told. The compiler names a
+/// kind that stands nowhere.
 struct Platform::Follower {
   Platform& platform;
 
-  struct Others
-      : TypeList<EpochStarted, ConfigApplied, NodeRegistered, NodeChanged, PartitionChanged,
-                 ArraySplit, JobSuspended, JobsEvicted, StepCreated, StepEnded, RequestAnswered,
-                 StopRequested, ExperimentCreated, SearchDecided, TrialReported, TrialFlagged,
-                 TrialEnded, RunNoted, CheckpointNoted, DocumentStored, DocumentDeleted,
-                 TrialSourced, ExperimentContinued, ExperimentDeleted, CollectionBegun,
-                 CollectionEnded, LogMatched, LogRetentionSet, SearchOperated, TrialResized,
-                 ExperimentImported, TrialImported, ClockStepped, JobIdsReserved, StepsForgotten,
-                 ExperimentEnded, SearchAsked, StepBegun, StepCancelled> {};
   template <class Kind>
-  requires(Others::kIndexOf<Kind> < Others::kSize) void operator()(const Kind&) {}
+  requires(kEventEcho<Kind> == EventEcho::kQuiet) void operator()(const Kind&) {}
+  void operator()(const NodeRegistered&) {}
+  void operator()(const NodeChanged&) {}
+  void operator()(const ArraySplit&) {}
+  void operator()(const JobSuspended&) {}
+  void operator()(const StepEnded&) {}
+  void operator()(const StopRequested&) {}
 
   void operator()(const ExperimentChanged& event) {
     if (event.state)

@@ -16,6 +16,8 @@ inline constexpr unsigned kEnumCount = 0;
 template <>
 inline constexpr unsigned kEnumCount<ErrorCode> = 13;
 template <>
+inline constexpr unsigned kEnumCount<ErrorCause> = 12;
+template <>
 inline constexpr unsigned kEnumCount<JobKind> = 3;
 template <>
 inline constexpr unsigned kEnumCount<JobState> = kJobStateCount;

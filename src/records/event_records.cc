@@ -317,37 +317,13 @@ void read(schema::ImportedExperiment::Reader reader, ExperimentImported& value) 
 #define TRIAL_IMPORTED_FIELDS(F, S, L, P, O) S(trial, Trial)
 RECORD(TrialImported, schema::TrialImported, TRIAL_IMPORTED_FIELDS)
 
-// clang-format off
-#define EVENT_BODIES(X) \
-  X(EpochStarted, EPOCH_STARTED) X(ConfigApplied, CONFIG_APPLIED) \
-  X(NodeRegistered, NODE_REGISTERED) X(NodeChanged, NODE_CHANGED) \
-  X(PartitionChanged, PARTITION_CHANGED) X(JobSubmitted, JOB_SUBMITTED) \
-  X(ArraySplit, ARRAY_SPLIT) X(JobStarted, JOB_STARTED) X(JobEnding, JOB_ENDING) \
-  X(NodeReleased, NODE_RELEASED) X(JobRequeued, JOB_REQUEUED) X(JobChanged, JOB_CHANGED) \
-  X(JobSuspended, JOB_SUSPENDED) X(JobResumed, JOB_RESUMED) X(JobsEvicted, JOBS_EVICTED) \
-  X(StepCreated, STEP_CREATED) X(StepEnded, STEP_ENDED) X(RequestAnswered, REQUEST_ANSWERED) \
-  X(StopRequested, STOP_REQUESTED) X(ExperimentCreated, EXPERIMENT_CREATED) \
-  X(ExperimentChanged, EXPERIMENT_CHANGED) X(SearchDecided, SEARCH_DECIDED) \
-  X(TrialReported, TRIAL_REPORTED) X(TrialFlagged, TRIAL_FLAGGED) X(TrialEnded, TRIAL_ENDED) \
-  X(RunNoted, RUN_NOTED) X(CheckpointNoted, CHECKPOINT_NOTED) X(DocumentStored, DOCUMENT_STORED) \
-  X(DocumentDeleted, DOCUMENT_DELETED) X(TrialSourced, TRIAL_SOURCED) \
-  X(ExperimentContinued, EXPERIMENT_CONTINUED) X(ExperimentDeleted, EXPERIMENT_DELETED) \
-  X(CollectionBegun, COLLECTION_BEGUN) X(CollectionEnded, COLLECTION_ENDED) \
-  X(LogMatched, LOG_MATCHED) X(LogRetentionSet, LOG_RETENTION_SET) \
-  X(SearchOperated, SEARCH_OPERATED) X(TrialResized, TRIAL_RESIZED) \
-  X(ExperimentImported, EXPERIMENT_IMPORTED) X(TrialImported, TRIAL_IMPORTED) \
-  X(ClockStepped, CLOCK_STEPPED) X(JobIdsReserved, JOB_IDS_RESERVED) \
-  X(StepsForgotten, STEPS_FORGOTTEN) X(ExperimentEnded, EXPERIMENT_ENDED) \
-  X(SearchAsked, SEARCH_ASKED) X(StepBegun, STEP_BEGUN) X(StepCancelled, STEP_CANCELLED)
-// clang-format on
-
 struct BodyWriter {
   schema::Event::Builder builder;
 // clang-format off
-#define WRITE_BODY(Type, WHICH) \
+#define WRITE_BODY(Type, WHICH, echo) \
   void operator()(const Type& body) { write(builder.init##Type(), body); }
   // clang-format on
-  EVENT_BODIES(WRITE_BODY)
+  MUSTER_EVENTS(WRITE_BODY)
 };
 
 }  // namespace
@@ -361,12 +337,12 @@ void read(schema::Event::Reader reader, Event& value) {
   from_wire(reader.getTime(), value.time);
   switch (reader.which()) {
 // clang-format off
-#define READ_BODY(Type, WHICH)                                \
+#define READ_BODY(Type, WHICH, echo)                              \
   case schema::Event::WHICH:                                  \
     read(reader.get##Type(), value.body.emplace<Type>());     \
     return;
     // clang-format on
-    EVENT_BODIES(READ_BODY)
+    MUSTER_EVENTS(READ_BODY)
   }
   KJ_FAIL_REQUIRE("event of an unknown kind: written by a newer version",
                   static_cast<unsigned>(reader.which()));

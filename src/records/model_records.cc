@@ -7,6 +7,7 @@
 #include "records/fields.h"
 #include "records/request_fields.h"
 #include "records/text_pack_codec.h"
+#include "slurm/request_text.h"
 
 namespace muster::records {
 
@@ -19,7 +20,8 @@ void read(schema::KeyValue::Reader reader, TextPair& value) {
   from_wire(reader.getValue(), value.second);
 }
 
-#define ERROR_FIELDS(F, S, L, P, O) F(code, Code) F(message, Message) F(detail, Detail)
+#define ERROR_FIELDS(F, S, L, P, O) \
+  F(code, Code) F(message, Message) F(detail, Detail) F(cause, Cause)
 RECORD(Error, schema::Error, ERROR_FIELDS)
 
 #define STEP_ID_FIELDS(F, S, L, P, O) F(job, Job) F(attempt, Attempt) F(step, Step)
@@ -46,6 +48,32 @@ RECORD(Usage, schema::Usage, USAGE_FIELDS)
 // clang-format on
 RECORD(StepPart, schema::StepPart, STEP_PART_FIELDS)
 
+#define GRES_AMOUNT_FIELDS(F, S, L, P, O) F(name, Name) F(type, Type) F(count, Count)
+RECORD(GresAmount, schema::GresAmount, GRES_AMOUNT_FIELDS)
+
+void write(schema::FeatureAlternative::Builder builder, const std::vector<std::string>& value) {
+  write_list(builder.initAll(static_cast<unsigned>(value.size())), value);
+}
+void read(schema::FeatureAlternative::Reader reader, std::vector<std::string>& value) {
+  read_list(reader.getAll(), value);
+}
+
+// What of a request its job's texts say; the numbers are the job's own fields.
+// clang-format off
+#define PARSED_REQUEST_FIELDS(F, S, L, P, O) \
+  L(gres_per_node, GresPerNode) L(gres_per_job, GresPerJob) L(gres_per_task, GresPerTask) \
+  L(features.alternatives, Features) L(preferred.alternatives, Preferred) \
+  L(required_nodes, RequiredNodes) L(excluded_nodes, ExcludedNodes)
+// clang-format on
+RECORD(ResourceRequest, schema::ParsedRequest, PARSED_REQUEST_FIELDS)
+
+bool has_lists(const ResourceRequest& request) {
+  return !request.gres_per_node.empty() || !request.gres_per_job.empty() ||
+         !request.gres_per_task.empty() || !request.features.alternatives.empty() ||
+         !request.preferred.alternatives.empty() || !request.required_nodes.empty() ||
+         !request.excluded_nodes.empty();
+}
+
 // clang-format off
 #define JOB_SPEC_FIELDS(F, S, L, P, O) \
   JOB_REQUEST_FIELDS(F, S, L, P, O) F(user, User) F(group, Group) F(script, Script) \
@@ -58,11 +86,18 @@ void write(schema::JobSpec::Builder builder, const JobSpec& value, std::uint64_t
     write(builder.initText(), value.text.only(texts));
   }
   JOB_SPEC_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
+  if (asks_by_text(value) || has_lists(value.request)) write(builder.initParsed(), value.request);
 }
 void write(schema::JobSpec::Builder builder, const JobSpec& value) { write(builder, value, ~0ULL); }
 void read(schema::JobSpec::Reader reader, JobSpec& value) {
   read(reader.getText(), value.text);
   JOB_SPEC_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+  if (reader.hasParsed()) {
+    read(reader.getParsed(), value.request);
+  } else if (asks_by_text(value)) {
+    // Written before requests were recorded: its texts were let in, so that they can be read.
+    KJ_REQUIRE(parse_request(value).has_value(), "a job's request cannot be read");
+  }
 }
 
 #define STEP_SPEC_FIELDS(F, S, L, P, O) \

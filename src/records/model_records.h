@@ -4,7 +4,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/agent_message.h"
 #include "model/event.h"
@@ -23,6 +25,10 @@ DECLARE_RECORD(GresGrant, schema::GresGrant)
 DECLARE_RECORD(NodeGrant, schema::NodeGrant)
 DECLARE_RECORD(Usage, schema::Usage)
 DECLARE_RECORD(StepPart, schema::StepPart)
+DECLARE_RECORD(GresAmount, schema::GresAmount)
+DECLARE_RECORD(std::vector<std::string>, schema::FeatureAlternative)
+/// The lists of a request alone: its numbers are recorded with its job.
+DECLARE_RECORD(ResourceRequest, schema::ParsedRequest)
 DECLARE_RECORD(JobSpec, schema::JobSpec)
 /// With those of its texts alone whose bits (of JobText) are in `texts`.
 void write(schema::JobSpec::Builder builder, const JobSpec& value, std::uint64_t texts);

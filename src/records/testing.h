@@ -22,6 +22,7 @@
 #include "base/members.h"
 #include "base/rng.h"
 #include "base/time.h"
+#include "model/resource_request.h"
 #include "model/text_pack.h"
 
 namespace muster::testing {
@@ -111,8 +112,15 @@ void draw(T& value, Rng& rng) {
                   value);  // the alternative is the caller's choice
   } else {
     static_assert(std::is_aggregate_v<T>);
-    std::apply([&](auto&... member) { (draw(member, rng), ...); }, members_of(value));
+    with_members(value, [&](auto&... member) { (draw(member, rng), ...); });
   }
+}
+
+/// What resource_need() fills in is in no record.
+template <>
+inline void draw(ResourceRequest& value, Rng& rng) {
+  with_members(value, [&](auto&... member) { (draw(member, rng), ...); });
+  value.is_tasks_per_node_exact = value.is_exclusive = false;
 }
 
 // ---- comparing ----
@@ -162,16 +170,15 @@ std::string difference(const T& a, const T& b) {
     return differs(a == b);
   } else {
     std::string found;
-    const auto in_a = members_of(a);
-    const auto in_b = members_of(b);
-    [&]<std::size_t... i>(std::index_sequence<i...>) {
-      [[maybe_unused]] const auto look = [&](std::size_t number, const auto& x, const auto& y) {
-        if (!found.empty()) return;
-        if (auto at = difference(x, y); !at.empty()) found = "." + std::to_string(number) + at;
-      };
-      (look(i, std::get<i>(in_a), std::get<i>(in_b)), ...);
-    }
-    (std::make_index_sequence<std::tuple_size_v<decltype(in_a)>>());
+    std::size_t number = 0;
+    [[maybe_unused]] const auto look = [&](const auto& x, const auto& y) {
+      if (!found.empty()) return;
+      if (auto at = difference(x, y); !at.empty()) found = "." + std::to_string(number) + at;
+      ++number;
+    };
+    with_members(a, [&](const auto&... in_a) {
+      with_members(b, [&](const auto&... in_b) { (look(in_a, in_b), ...); });
+    });
     return found;
   }
 }

@@ -131,7 +131,11 @@ class Question {
         request().memory_scope == MemoryScope::kPerCpu
             ? saturating_product(request().memory_mib, std::max<std::uint64_t>(cpus, 1))
             : request().memory_mib;
-    if (memory > memory_best) return say("memory (MiB)", memory, memory_best);
+    if (memory > memory_best) {
+      auto refusal = say("memory (MiB)", memory, memory_best);
+      refusal.is_memory = true;
+      return refusal;
+    }
     for (const auto* amounts : {&request().gres_per_node, &request().gres_per_task}) {
       for (const GresAmount& amount : *amounts) {
         const std::uint64_t found = best([&](NodeIndex node) { return gres_on(node, amount); });

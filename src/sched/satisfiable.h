@@ -16,11 +16,12 @@ namespace muster::sched {
 /// a limit of the partition stands in the way, which Slurm lets wait unless EnforcePartLimits is
 /// set. kBadConstraints: no nodes of the partition will do. `message` is Slurm's text for the
 /// refusal at submission; `detail` names the field that asks too much and what the best node
-/// offers.
+/// offers. `is_memory`: it is the memory that no node has.
 struct Satisfiability {
   PendingReason refusal = PendingReason::kNone;
   std::string message;
   std::string detail;
+  bool is_memory = false;
   bool is_satisfiable() const { return refusal == PendingReason::kNone; }
 };
 

@@ -67,12 +67,13 @@ Result<DistributionRule> parse_distribution(std::string_view text) {
 
 bool follows_nodes(const JobSpec& job) {
   const bool is_count_given = (job.given & given_option::kTaskCount) != 0;
-  return !is_count_given && job.tasks_per_node != 0 && job.max_nodes > job.min_nodes;
+  return !is_count_given && job.request.tasks_per_node != 0 &&
+         job.request.max_nodes > job.request.min_nodes;
 }
 
 std::uint32_t task_count_on(const JobSpec& job, std::size_t nodes) {
-  return follows_nodes(job) ? static_cast<std::uint32_t>(nodes) * job.tasks_per_node
-                            : job.task_count;
+  return follows_nodes(job) ? static_cast<std::uint32_t>(nodes) * job.request.tasks_per_node
+                            : job.request.task_count;
 }
 
 std::uint32_t usable_cpus(const JobSpec& job, std::size_t cpus, const NodeConfig& node) {
@@ -80,8 +81,9 @@ std::uint32_t usable_cpus(const JobSpec& job, std::size_t cpus, const NodeConfig
   const std::uint32_t threads = std::max(1U, node.threads_per_core);
   // A node may be configured with fewer CPUs than threads; then a CPU is a core.
   const bool has_threads = node.cpus > node.boards * node.sockets * node.cores_per_socket;
-  if (job.threads_per_core == 0 || job.threads_per_core >= threads || !has_threads) return all;
-  return all / threads * job.threads_per_core;
+  if (job.request.threads_per_core == 0 || job.request.threads_per_core >= threads || !has_threads)
+    return all;
+  return all / threads * job.request.threads_per_core;
 }
 
 std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant) {
@@ -90,7 +92,7 @@ std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant) {
 std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant, std::uint32_t usable) {
   if ((job.given & given_option::kTaskCount) != 0 || follows_nodes(job))
     return std::max(1U, grant.task_count);
-  return std::max({1U, grant.task_count, usable / std::max(1U, job.cpus_per_task)});
+  return std::max({1U, grant.task_count, usable / std::max(1U, job.request.cpus_per_task)});
 }
 
 RankLayout rank_layout(std::span<const std::uint32_t> counts, const DistributionRule& rule) {

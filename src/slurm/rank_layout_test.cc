@@ -21,7 +21,7 @@ TEST(RankLayout, AJobWithoutANumberOfTasksIsForAsManyAsItsCpusHold) {
   grant.cpus = Bitmap::range(0, 8);
   JobSpec job;
   EXPECT_EQ(job_tasks_on(job, grant), 8U);
-  job.cpus_per_task = 3;
+  job.request.cpus_per_task = 3;
   EXPECT_EQ(job_tasks_on(job, grant), 2U);
   EXPECT_EQ(job_tasks_on(job, grant, 3), 1U) << "as far as they are for tasks";
   job.given = given_option::kTaskCount;
@@ -30,10 +30,10 @@ TEST(RankLayout, AJobWithoutANumberOfTasksIsForAsManyAsItsCpusHold) {
 
 TEST(RankLayout, TasksPerNodeOnARangeOfNodesFollowTheNodes) {
   JobSpec job;
-  job.min_nodes = 2;
-  job.max_nodes = 4;
-  job.tasks_per_node = 2;
-  job.task_count = 4;
+  job.request.min_nodes = 2;
+  job.request.max_nodes = 4;
+  job.request.tasks_per_node = 2;
+  job.request.task_count = 4;
   EXPECT_EQ(task_count_on(job, 4), 8U);
   NodeGrant grant;
   grant.task_count = 2;
@@ -51,11 +51,11 @@ TEST(RankLayout, IdleThreadsAreNoCpusOfTheJob) {
   node.threads_per_core = 2;
   JobSpec job;
   EXPECT_EQ(usable_cpus(job, 8, node), 8U);
-  job.threads_per_core = 1;
+  job.request.threads_per_core = 1;
   EXPECT_EQ(usable_cpus(job, 8, node), 4U);
-  job.threads_per_core = 2;
+  job.request.threads_per_core = 2;
   EXPECT_EQ(usable_cpus(job, 8, node), 8U);
-  job.threads_per_core = 1;
+  job.request.threads_per_core = 1;
   node.cpus = 8;  // configured with a CPU for each core
   EXPECT_EQ(usable_cpus(job, 8, node), 8U);
 }

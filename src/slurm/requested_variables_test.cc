@@ -43,7 +43,7 @@ TEST(RequestedVariables, APlaneHasItsSizeInAVariableOfItsOwn) {
 
 TEST(RequestedVariables, TresPerTask) {
   JobSpec job;
-  job.cpus_per_task = 2;
+  job.request.cpus_per_task = 2;
   job.text.set(JobText::kGresPerTask, "gpu:h100:1");
   job.given = given_option::kCpusPerTask | given_option::kGpusPerTask;
   EXPECT_EQ(value_of(requested(job), "SLURM_TRES_PER_TASK"), "cpu=2,gres/gpu:h100=1");
@@ -56,10 +56,10 @@ TEST(RequestedVariables, TresPerTask) {
 TEST(RequestedVariables, MemoryUnderTheNameOfItsScope) {
   JobSpec job;
   job.given = given_option::kMemory | given_option::kTasksPerNode;
-  job.memory_scope = MemoryScope::kPerCpu;
-  job.memory_mib = 512;
-  job.tasks_per_node = 2;
-  job.task_count = 4;
+  job.request.memory_scope = MemoryScope::kPerCpu;
+  job.request.memory_mib = 512;
+  job.request.tasks_per_node = 2;
+  job.request.task_count = 4;
   const Environment environment = requested(job);
   EXPECT_EQ(value_of(environment, "SLURM_MEM_PER_CPU"), "512");
   EXPECT_EQ(value_of(environment, "SLURM_NTASKS"), "4");
@@ -67,11 +67,11 @@ TEST(RequestedVariables, MemoryUnderTheNameOfItsScope) {
 
 TEST(RequestedVariables, TheClustersDefaultMemoryCountsToo) {
   JobSpec job;
-  job.memory_scope = MemoryScope::kPerCpu;
-  job.memory_mib = 512;
+  job.request.memory_scope = MemoryScope::kPerCpu;
+  job.request.memory_mib = 512;
   EXPECT_EQ(value_of(requested(job), "SLURM_MEM_PER_CPU"), "512");
-  job.memory_scope = MemoryScope::kPerNode;
-  job.memory_mib = 0;  // --mem=0: all there is
+  job.request.memory_scope = MemoryScope::kPerNode;
+  job.request.memory_mib = 0;  // --mem=0: all there is
   EXPECT_EQ(value_of(requested(job), "SLURM_MEM_PER_NODE"), "(unset)");
 }
 

@@ -10,60 +10,10 @@ struct EventApplier {
   ApplyObserver* observer;
   TimePoint now;
 
-  // event_applier.cc: cluster, nodes, partitions, requests
-  void operator()(const EpochStarted& event);
-  void operator()(const JobIdsReserved& event);
-  // apply_clock.cc
-  void operator()(const ClockStepped& event);
-  void operator()(const ConfigApplied& event);
-  void operator()(const NodeRegistered& event);
-  void operator()(const NodeChanged& event);
-  void operator()(const PartitionChanged& event);
-  void operator()(const RequestAnswered& event);
-  // apply_job.cc
-  void operator()(const JobSubmitted& event);
-  void operator()(const ArraySplit& event);
-  void operator()(const JobStarted& event);
-  void operator()(const JobEnding& event);
-  void operator()(const NodeReleased& event);
-  void operator()(const JobRequeued& event);
-  void operator()(const JobChanged& event);
-  void operator()(const JobSuspended& event);
-  void operator()(const JobResumed& event);
-  void operator()(const JobsEvicted& event);
-  // apply_experiment.cc
-  void operator()(const ExperimentCreated& event);
-  void operator()(const ExperimentChanged& event);
-  void operator()(const SearchDecided& event);
-  void operator()(const TrialReported& event);
-  void operator()(const TrialFlagged& event);
-  void operator()(const TrialEnded& event);
-  void operator()(const TrialSourced& event);
-  void operator()(const ExperimentContinued& event);
-  void operator()(const ExperimentDeleted& event);
-  void operator()(const StopRequested& event);
-  void operator()(const LogMatched& event);
-  void operator()(const LogRetentionSet& event);
-  void operator()(const SearchOperated& event);
-  void operator()(const TrialResized& event);
-  void operator()(const ExperimentEnded& event);
-  void operator()(const SearchAsked& event);
-  // apply_import.cc
-  void operator()(const ExperimentImported& event);
-  void operator()(const TrialImported& event);
-  // apply_catalog.cc
-  void operator()(const RunNoted& event);
-  void operator()(const CheckpointNoted& event);
-  void operator()(const CollectionBegun& event);
-  void operator()(const CollectionEnded& event);
-  void operator()(const DocumentStored& event);
-  void operator()(const DocumentDeleted& event);
-  // apply_step.cc
-  void operator()(const StepCreated& event);
-  void operator()(const StepBegun& event);
-  void operator()(const StepCancelled& event);
-  void operator()(const StepEnded& event);
-  void operator()(const StepsForgotten& event);
+  // Of clusters, nodes and requests in event_applier.cc; of the others in apply_*.cc.
+#define MUSTER_APPLY(Type, NAME, echo) void operator()(const Type& event);
+  MUSTER_EVENTS(MUSTER_APPLY)
+#undef MUSTER_APPLY
 
  private:
   Job& job_at(JobId id);

@@ -1,4 +1,4 @@
-// From what a user wrote to what the planner compares: texts parsed, the partition's and cluster's
+// From what a user asked for to what the planner compares: the partition's and the cluster's
 // defaults filled in.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace muster {
 bool wants_gpu(const ResourceRequest& need);
 
 /// The request of a job in a partition. Memory not asked for is the partition's default, else the
-/// cluster's, else none is set aside. Errors: kInvalidArgument with Slurm's text for a malformed
-/// feature, gres or node list.
+/// cluster's, else none is set aside. Errors: kInvalidArgument with Slurm's text when no allocation
+/// can meet all the devices asked for. Parses no text: the lists of `spec.request` count.
 Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig& partition,
                                       const ClusterSettings& settings);
 

@@ -56,11 +56,10 @@ void expect_each_member_seen(const char* name, Hash&& hash, std::set<std::size_t
       T value{};
       draw(value, rng);
       const std::uint64_t before = hash(value);
-      auto members = members_of(value);
-      [&]<std::size_t... i>(std::index_sequence<i...>) {
-        ((i == member ? change(std::get<i>(members), rng) : void()), ...);
-      }
-      (std::make_index_sequence<kMembers>());
+      std::size_t number = 0;
+      with_members(value, [&](auto&... members) {
+        ((number++ == member ? change(members, rng) : void()), ...);
+      });
       EXPECT_NE(hash(value), before) << name << ", member " << member << ", seed " << seed;
     }
   }

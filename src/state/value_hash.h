@@ -67,18 +67,16 @@ std::uint64_t of_pointer(const T& pointer) {
 /// The hashes of a struct's members, 0 for those that its hash leaves out.
 template <class T>
 auto hashes_of_members(const T& value) {
-  return std::apply(
-      [](const auto&... member) {
-        [[maybe_unused]] const auto one = [](const auto& each) -> std::uint64_t {
-          if constexpr (kOmits<T, std::remove_cvref_t<decltype(each)>>) {
-            return 0;
-          } else {
-            return value_hash(each);
-          }
-        };
-        return std::array<std::uint64_t, sizeof...(member)>{one(member)...};
-      },
-      members_of(value));
+  return with_members(value, [](const auto&... member) {
+    [[maybe_unused]] const auto one = [](const auto& each) -> std::uint64_t {
+      if constexpr (kOmits<T, std::remove_cvref_t<decltype(each)>>) {
+        return 0;
+      } else {
+        return value_hash(each);
+      }
+    };
+    return std::array<std::uint64_t, sizeof...(member)>{one(member)...};
+  });
 }
 
 template <class T>

@@ -37,9 +37,9 @@ std::string allocated_tres(const std::vector<NodeGrant>& grants, bool is_billed 
 
 /// The least CPUs a job needs: what `squeue` shows while it waits.
 std::uint32_t least_cpus(const JobSpec& spec) {
-  const std::uint32_t nodes = std::max(1U, spec.min_nodes);
-  const std::uint32_t by_tasks = spec.task_count * std::max(1U, spec.cpus_per_task);
-  return std::max({by_tasks, nodes, nodes * spec.min_cpus_per_node});
+  const std::uint32_t nodes = std::max(1U, spec.request.min_nodes);
+  const std::uint32_t by_tasks = spec.request.task_count * std::max(1U, spec.request.cpus_per_task);
+  return std::max({by_tasks, nodes, nodes * spec.request.min_cpus_per_node});
 }
 
 std::uint64_t requested_memory(const ResourceRequest& need, std::uint32_t cpus,
@@ -127,7 +127,7 @@ void fill_array(JobView& view, const Job& job) {
 }
 
 void fill_allocation(JobView& view, const Job& job, const ClusterState& state, QueryDetail detail) {
-  view.node_count = std::max(1U, job.spec->min_nodes);
+  view.node_count = std::max(1U, job.spec->request.min_nodes);
   view.cpu_count = least_cpus(*job.spec);
   if (job.run == nullptr) return;
   const auto& grants = job.run->allocation->nodes;

@@ -92,7 +92,8 @@ Error error_of(const kj::Exception& exception) {
     return {ErrorCode::kUnavailable, "Zero Bytes were transmitted or received",
             exception.getDescription().cStr()};
   }
-  return {ErrorCode::kUnavailable, std::string(kNoAnswer) + " (" + reason + ")", ""};
+  return {ErrorCode::kUnavailable, std::string(kNoAnswer) + " (" + reason + ")", "",
+          ErrorCause::kNoAnswer};
 }
 
 /// Runs a call to its end, with the transport's exceptions as kUnavailable.

@@ -28,14 +28,14 @@ void give_up_turns(const StepId& step, LaunchQueue& launches) {
 /// The job with the memory that the partition it started in gives by default, where its partitions
 /// differed in that.
 JobSpecRef spec_in_partition(const Job& job, const ClusterState& state) {
-  const bool is_open = job.spec->memory_scope == MemoryScope::kDefault &&
+  const bool is_open = job.spec->request.memory_scope == MemoryScope::kDefault &&
                        job.spec->get(JobText::kPartition).find(',') != std::string_view::npos;
   if (!is_open) return job.spec;
   const auto need = resource_need(*job.spec, state.partition(job.partition), state.settings());
   if (!need.has_value() || need->memory_mib == 0) return job.spec;
   auto spec = std::make_shared<JobSpec>(*job.spec);
-  spec->memory_scope = need->memory_scope;
-  spec->memory_mib = need->memory_mib;
+  spec->request.memory_scope = need->memory_scope;
+  spec->request.memory_mib = need->memory_mib;
   return spec;
 }
 

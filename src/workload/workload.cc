@@ -100,21 +100,13 @@ void Workload::before_apply(const Draft& draft) {
 
 // ---- events ----
 
-/// What each kind of event sets in motion. A kind that needs nothing of the workload stands in
-/// `Others`: the compiler names one that stands nowhere.
+/// What each kind of event sets in motion. The compiler names a kind that stands nowhere.
 struct Workload::Follower {
   Workload& workload;
 
-  struct Others
-      : TypeList<EpochStarted, ConfigApplied, PartitionChanged, JobsEvicted, StepCreated,
-                 RequestAnswered, ExperimentCreated, ExperimentChanged, SearchDecided,
-                 TrialReported, TrialFlagged, TrialEnded, RunNoted, CheckpointNoted, DocumentStored,
-                 DocumentDeleted, TrialSourced, ExperimentContinued, ExperimentDeleted,
-                 CollectionBegun, CollectionEnded, LogMatched, LogRetentionSet, SearchOperated,
-                 TrialResized, ExperimentImported, TrialImported, ClockStepped, JobIdsReserved,
-                 StepsForgotten, ExperimentEnded, SearchAsked, StepBegun, StepCancelled> {};
   template <class Kind>
-  requires(Others::kIndexOf<Kind> < Others::kSize) void operator()(const Kind&) {}
+  requires(kEventEcho<Kind> == EventEcho::kQuiet) void operator()(const Kind&) {}
+  void operator()(const ExperimentChanged&) {}
 
   const Job& job(JobId id) const { return *workload.state_.jobs().find(id); }
 

@@ -46,13 +46,15 @@ class CheckpointNotFoundError(CheckpointError):
 class ControllerError(MusterError):
     """The controller refused a request, or did not answer for long. The message names the request and what was said.
 
-    `status` is that of its answer, None when there was none; `words` are what it said.
+    `status` is that of its answer, None when there was none; `words` are what it said, for people. `cause` names what
+    exactly has failed where a program acts on it, such as "stale_run".
     """
 
-    def __init__(self, text: str, status: Optional[int] = None, words: str = "") -> None:
+    def __init__(self, text: str, status: Optional[int] = None, words: str = "", cause: str = "") -> None:
         super().__init__(text)
         self.status = status
         self.words = words
+        self.cause = cause
 
 
 class DistributedError(MusterError):

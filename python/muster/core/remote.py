@@ -47,7 +47,7 @@ def _call(session: Session, method: str, path: str, body: Optional[Mapping[str, 
     try:
         return session.call(method, path, body)
     except ControllerError as error:
-        if "invalid run id" in str(error):
+        if error.cause == "stale_run":
             raise StaleRunError(f"a newer run of this trial has begun; end this process ({error})") from error
         raise
 

@@ -115,7 +115,7 @@ class Session:
     def _answer(what: str, status: int, answer: bytes) -> Dict[str, Any]:
         if status >= 300:
             words = words_of(answer)
-            raise ControllerError(f"{what}: the controller refused with {status}: {words}", status, words)
+            raise ControllerError(f"{what}: the controller refused with {status}: {words}", status, words, cause_of(answer))
         if not answer.strip():
             return {}
         try:
@@ -137,6 +137,14 @@ class Session:
                 except OSError:
                     pass  # closed by its owner, or by the other side
         self._drop()
+
+
+def cause_of(answer: bytes) -> str:
+    """What exactly an error's body {"error": {"cause": name}} says has failed; empty: nothing that a program acts on."""
+    try:
+        return str(json.loads(answer)["error"].get("cause", ""))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ""
 
 
 def words_of(answer: bytes) -> str:

@@ -31,7 +31,7 @@ std::shared_ptr<JobSpec> service_job(const JobSpec& like, ServiceKind kind) {
                                                                    : "checkpoint.rm");
   job->text.set(JobText::kCommand, std::string(service_command(kind)));
   for (const JobText key : {JobText::kStdOut, JobText::kStdErr}) job->text.set(key, "/dev/null");
-  job->max_nodes = 1;
+  job->request.max_nodes = 1;
   job->umask = 077;
   job->is_requeue = false;
   job->given = given_option::kTaskCount | given_option::kNodes | given_option::kRequeue;

@@ -225,14 +225,21 @@ std::string state_of(const ServiceJob& service, const ServiceBook& book) {
   return is_ready(service, book) ? "STATE_RUNNING" : "STATE_STARTING";
 }
 
-/// Why it cannot be looked at now; empty: it can.
-std::string trouble_of(const ServiceJob& service, const ServiceBook& book) {
+/// Why it cannot be looked at now; nullopt: it can.
+std::optional<Error> trouble_of(const ServiceJob& service, const ServiceBook& book) {
   const auto address = address_of(service, book);
-  return address.has_value() ? "" : address.error().text();
+  return address.has_value() ? std::nullopt : std::optional(address.error());
+}
+
+std::string detail_of(const ServiceJob& service, const ServiceBook& book) {
+  const std::optional<Error> trouble = trouble_of(service, book);
+  return trouble ? trouble->text() : "";
 }
 
 Json tensorboard_json(const ServiceJob& service, const ServiceBook& book) {
   const std::string user(service.spec->get(JobText::kUserName));
+  const std::optional<Error> trouble = trouble_of(service, book);
+  const std::string detail = trouble ? trouble->text() : "";
   return Json::Object{{"id", service.name},
                       {"description", std::string(service.spec->get(JobText::kComment))},
                       {"state", state_of(service, book)},
@@ -242,12 +249,13 @@ Json tensorboard_json(const ServiceJob& service, const ServiceBook& book) {
                       {"userId", user_number(service.spec->user)},
                       {"serviceAddress", proxy_path(service.name) + "/"},
                       {"resourcePool", service.partition},
-                      {"exitStatus", service.is_over ? trouble_of(service, book) : ""},
+                      {"exitStatus", service.is_over ? detail : ""},
                       {"jobId", std::to_string(service.job.value())},
                       {"workspaceId", kFirstPlace},
                       {"experimentIds", numbers(ids_in(*service.spec, "experiment"))},
                       {"trialIds", numbers(ids_in(*service.spec, "trial"))},
-                      {"detail", trouble_of(service, book)}};
+                      {"detail", detail},
+                      {"cannotServe", trouble && trouble->cause == ErrorCause::kCannotServe}};
 }
 
 Json config_json(const ServiceJob& service) {
@@ -426,7 +434,7 @@ kj::Promise<HttpReply> show_task(ApiPort& port, HttpRequest request) {
               {"startTime", time_json(service->start_time)},
               {"endTime", end},
               {"exitReason",
-               service->is_over ? Json(trouble_of(*service, port.services())) : Json()}});
+               service->is_over ? Json(detail_of(*service, port.services())) : Json()}});
         }
         return json_reply(
             Json::Object{{"task", Json::Object{{"taskId", service->name},

@@ -44,9 +44,10 @@ HttpReply json_reply(const Json& body) {
 HttpReply empty_reply() { return json_reply(Json::Object{}); }
 
 HttpReply error_reply(unsigned status, unsigned code, std::string_view reason,
-                      const std::string& text) {
-  HttpReply reply = json_reply(Json::Object{
-      {"error", Json::Object{{"code", code}, {"reason", std::string(reason)}, {"error", text}}}});
+                      const std::string& text, ErrorCause cause) {
+  Json::Object error{{"code", code}, {"reason", std::string(reason)}, {"error", text}};
+  if (cause != ErrorCause::kNone) error.push_back({"cause", std::string(error_cause_name(cause))});
+  HttpReply reply = json_reply(Json::Object{{"error", std::move(error)}});
   reply.status = status;
   return reply;
 }
@@ -57,7 +58,7 @@ HttpReply error_reply(const Error& error) {
   const bool is_missing = error.code == ErrorCode::kNotFound;
   if (is_missing && text.find("not found") == text.npos)
     text += " (not found)";  // Determined's clients look for these words
-  return error_reply(name.status, name.code, name.reason, text);
+  return error_reply(name.status, name.code, name.reason, text, error.cause);
 }
 
 HttpReply done_or(const std::optional<Error>& error) {

@@ -16,12 +16,12 @@ HttpReply json_reply(const Json& body);
 /// {}: done.
 HttpReply empty_reply();
 /// The status that fits the code, and {"error": {"code", "reason", "error"}} as gRPC's gateway has
-/// it.
+/// it, with the cause where there is one.
 HttpReply error_reply(const Error& error);
 /// 401: no token, or none of ours.
 HttpReply unauthenticated_reply(const std::string& why);
 HttpReply error_reply(unsigned status, unsigned code, std::string_view reason,
-                      const std::string& text);
+                      const std::string& text, ErrorCause cause = ErrorCause::kNone);
 
 /// {}, or the error.
 HttpReply done_or(const std::optional<Error>& error);

@@ -169,8 +169,8 @@ std::string described(const ServiceJob& service) {
 Result<ServiceAddress> address_of(const ServiceJob& service, const ServiceBook& book) {
   const Announcement* said = book.find(service.job, service.run);
   if (said != nullptr && !said->failure.empty()) {
-    return fail(ErrorCode::kFailedPrecondition, fmt::format("{} cannot serve", described(service)),
-                said->failure);
+    return fail(ErrorCode::kFailedPrecondition, ErrorCause::kCannotServe,
+                fmt::format("{} cannot serve", described(service)), said->failure);
   }
   if (service.is_over || is_finished(service.state)) {
     return fail(ErrorCode::kNotFound,

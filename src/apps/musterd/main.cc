@@ -258,7 +258,7 @@ template <class Attempt>
 auto with_patience(const DaemonOptions& options, Attempt&& attempt) {
   for (bool is_told = false;; ::sleep(1)) {
     auto result = attempt();
-    if (result.has_value() || !is_no_room(result.error())) return result;
+    if (result.has_value() || result.error().cause != ErrorCause::kNoRoom) return result;
     if (::unlink((options.state_folder + "/journal.reserve").c_str()) == 0) {
       log_line(result.error().text() + ": the reserve is given up for it");
       continue;

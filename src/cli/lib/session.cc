@@ -74,7 +74,8 @@ JobId own_job() {
 }
 
 Error no_controller() {
-  return Error{ErrorCode::kUnavailable, std::string(kNoAnswer) + " (connect failure)", ""};
+  return Error{ErrorCode::kUnavailable, std::string(kNoAnswer) + " (connect failure)", "",
+               ErrorCause::kNoAnswer};
 }
 
 namespace {
@@ -120,7 +121,7 @@ Result<T> Session::persist(Duration patience,
       const auto ending = ended_by_signal();
       Result<T> answer = call(*connection);
       if (answer.has_value() || answer.error().code != ErrorCode::kUnavailable) return answer;
-      if (answer.error().message.starts_with(kNoAnswer)) why = answer.error();
+      if (answer.error().cause == ErrorCause::kNoAnswer) why = answer.error();
       drop();
     }
     if (cluster_.conf.empty() || clock_now() >= deadline) return muster::fail(why);

@@ -43,7 +43,9 @@ Status wait_ready(const Console& console, Session& session, Web& web, const std:
     const std::string detail = text_of(found, "detail");
     if (state == "STATE_RUNNING") return {};
     const bool is_over = state == "STATE_TERMINATED" || state == "STATE_TERMINATING";
-    if (is_over || detail.find("cannot serve") != detail.npos)
+    const Json* cannot_serve = found.find("cannotServe");
+    if (is_over ||
+        (cannot_serve != nullptr && cannot_serve->boolean() != nullptr && *cannot_serve->boolean()))
       return fail(ErrorCode::kFailedPrecondition, detail);
     if (detail != said) console.say(detail);
     said = detail;

@@ -80,16 +80,16 @@ Status check_contradictions(SubmitOptions& options) {
   const bool is_step = options.inside.has_value();
   if (!is_step && is_written(options, "relative"))
     return contradiction("--relative option invalid for job allocation request");
-  if (job.tasks_per_gpu != 0 && !options.gpus_per_task.empty()) {
+  if (job.request.tasks_per_gpu != 0 && !options.gpus_per_task.empty()) {
     if (is_step && is_written(options, "gpus-per-task") != is_written(options, "ntasks-per-gpu")) {
-      is_written(options, "gpus-per-task") ? void(job.tasks_per_gpu = 0)
+      is_written(options, "gpus-per-task") ? void(job.request.tasks_per_gpu = 0)
                                            : options.gpus_per_task.clear();
     } else {
       return contradiction(
           "--gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
     }
   }
-  if (!is_step && job.tasks_per_gpu != 0 && job.tasks_per_node != 0) {
+  if (!is_step && job.request.tasks_per_gpu != 0 && job.request.tasks_per_node != 0) {
     return contradiction(
         "--ntasks-per-node is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
   }
@@ -103,11 +103,11 @@ Status check_contradictions(SubmitOptions& options) {
   if (is_written(options, "prefer") && is_written(options, "constraint"))
     return fail(refused_option("--prefer together with --constraint"));
   if (!is_step && is_given(options, given_option::kNodes) && !options.gpus.empty() &&
-      count_of(options.gpus) < job.min_nodes) {
+      count_of(options.gpus) < job.request.min_nodes) {
     return contradiction(
         fmt::format("Invalid generic resource (gres) specification: --gpus={} is less than the {} "
                     "nodes of --nodes",
-                    count_of(options.gpus), job.min_nodes));
+                    count_of(options.gpus), job.request.min_nodes));
   }
   return {};
 }
@@ -119,21 +119,22 @@ Status settle_topology(SubmitOptions& options) {
   const auto refuse = [](std::string what) { return fail(refused_option(what)); };
   if (options.inside) return {};
   if (job.tasks_per_core == 1) {
-    if (job.cpus_per_task == 1) job.threads_per_core = 1;
-    if (job.cpus_per_task % 2 == 1 && job.cpus_per_task > 1)
+    if (job.request.cpus_per_task == 1) job.request.threads_per_core = 1;
+    if (job.request.cpus_per_task % 2 == 1 && job.request.cpus_per_task > 1)
       return refuse("--ntasks-per-core=1 with an odd number of CPUs for each task");
   }
   const std::uint32_t per_socket = job.tasks_per_socket;
-  if (per_socket != 0 && job.tasks_per_node > per_socket)
+  if (per_socket != 0 && job.request.tasks_per_node > per_socket)
     return refuse("--ntasks-per-socket below --ntasks-per-node");
-  if (per_socket != 0 && job.tasks_per_node == 0 && job.task_count > per_socket) {
+  if (per_socket != 0 && job.request.tasks_per_node == 0 && job.request.task_count > per_socket) {
     const bool is_enough =
-        std::uint64_t{per_socket} * std::max(job.min_nodes, job.max_nodes) >= job.task_count;
+        std::uint64_t{per_socket} * std::max(job.request.min_nodes, job.request.max_nodes) >=
+        job.request.task_count;
     if (!is_enough)
       return refuse("--ntasks-per-socket for more tasks than one socket of each node holds");
-    job.tasks_per_node = per_socket;
+    job.request.tasks_per_node = per_socket;
   }
-  if (!job.is_kill_on_node_fail && (job.min_nodes > 1 || job.max_nodes > 1))
+  if (!job.is_kill_on_node_fail && (job.request.min_nodes > 1 || job.request.max_nodes > 1))
     return refuse("--no-kill for a job of several nodes");
   return {};
 }
@@ -142,13 +143,13 @@ Status settle_topology(SubmitOptions& options) {
 /// are.
 void settle_spread(JobSpec& job) {
   const bool is_open = (job.given & given_option::kNodes) == 0;
-  if (job.is_spread && is_open && job.task_count > 1)
-    job.max_nodes = std::max(job.max_nodes, job.task_count);
+  if (job.is_spread && is_open && job.request.task_count > 1)
+    job.request.max_nodes = std::max(job.request.max_nodes, job.request.task_count);
 }
 
 Status settle_gres(SubmitOptions& options) {
   if (!options.gpus_per_node.empty() && has_gpu(options.gres)) {
-    return fail(ErrorCode::kInvalidArgument,
+    return fail(ErrorCode::kInvalidArgument, ErrorCause::kExclusiveOptions,
                 "--gpus-per-node and --gres=gpu are mutually exclusive.");
   }
   std::vector<GresAmount> per_node = options.gres;
@@ -156,7 +157,7 @@ Status settle_gres(SubmitOptions& options) {
   std::ranges::sort(per_node);
   if (const auto nodes = implied_node_count(options.gpus, per_node);
       nodes && !is_given(options, given_option::kNodes)) {
-    options.job.min_nodes = options.job.max_nodes = *nodes;
+    options.job.request.min_nodes = options.job.request.max_nodes = *nodes;
   }
   options.job.text.set(JobText::kGresPerNode, gres_text(per_node));
   options.job.text.set(JobText::kGresPerJob, gres_text(options.gpus));
@@ -167,25 +168,25 @@ Status settle_gres(SubmitOptions& options) {
 /// The threads that -B names on each node, one task each. Source: sbatch(1),
 /// --extra-node-info; 22.05.8.
 std::uint32_t places_per_node(const JobSpec& job) {
-  return std::max(1U, job.sockets_per_node) * std::max(1U, job.cores_per_socket) *
-         std::max(1U, job.threads_per_core);
+  return std::max(1U, job.request.sockets_per_node) * std::max(1U, job.request.cores_per_socket) *
+         std::max(1U, job.request.threads_per_core);
 }
 
 /// The task count that the other options mean when -n was not given; 0: they say nothing.
 std::uint32_t implied_tasks(const SubmitOptions& options) {
   const JobSpec& job = options.job;
-  const std::uint32_t nodes = std::max(1U, job.min_nodes);
+  const std::uint32_t nodes = std::max(1U, job.request.min_nodes);
   if (!options.gpus.empty() && !options.gpus_per_task.empty()) {
     return count_of(options.gpus) / std::max(1U, count_of(options.gpus_per_task));
   }
-  if (job.tasks_per_node != 0) return nodes * job.tasks_per_node;
+  if (job.request.tasks_per_node != 0) return nodes * job.request.tasks_per_node;
   if (is_written(options, "extra-node-info")) return nodes * places_per_node(job);
-  if (job.tasks_per_gpu != 0 && !options.gpus.empty())
-    return count_of(options.gpus) * job.tasks_per_gpu;
-  if (job.tasks_per_gpu != 0 && has_gpu(options.gpus_per_node))
-    return nodes * count_of(options.gpus_per_node) * job.tasks_per_gpu;
-  if (job.tasks_per_gpu != 0 && has_gpu(options.gres))
-    return nodes * gpu_count(options.gres) * job.tasks_per_gpu;
+  if (job.request.tasks_per_gpu != 0 && !options.gpus.empty())
+    return count_of(options.gpus) * job.request.tasks_per_gpu;
+  if (job.request.tasks_per_gpu != 0 && has_gpu(options.gpus_per_node))
+    return nodes * count_of(options.gpus_per_node) * job.request.tasks_per_gpu;
+  if (job.request.tasks_per_gpu != 0 && has_gpu(options.gres))
+    return nodes * gpu_count(options.gres) * job.request.tasks_per_gpu;
   return 0;
 }
 
@@ -193,41 +194,47 @@ std::uint32_t implied_tasks(const SubmitOptions& options) {
 /// count for more.
 void settle_tasks_per_node(SubmitOptions& options, Words& warnings) {
   JobSpec& job = options.job;
-  const bool is_bound = options.by == Submitter::kRun && job.tasks_per_node != 0 &&
-                        is_given(options, given_option::kNodes) && job.max_nodes == job.min_nodes;
-  if (!is_bound || job.task_count <= std::uint64_t{job.tasks_per_node} * job.min_nodes) return;
+  const bool is_bound = options.by == Submitter::kRun && job.request.tasks_per_node != 0 &&
+                        is_given(options, given_option::kNodes) &&
+                        job.request.max_nodes == job.request.min_nodes;
+  if (!is_bound ||
+      job.request.task_count <= std::uint64_t{job.request.tasks_per_node} * job.request.min_nodes)
+    return;
   warnings.push_back(
       fmt::format("can't honor --ntasks-per-node set to {} which doesn't match the requested tasks "
                   "{} with the number of "
                   "requested nodes {}. Ignoring --ntasks-per-node.",
-                  job.tasks_per_node, job.task_count, job.min_nodes));
-  job.tasks_per_node = 0;
+                  job.request.tasks_per_node, job.request.task_count, job.request.min_nodes));
+  job.request.tasks_per_node = 0;
 }
 
 void settle_tasks(SubmitOptions& options, Words& warnings) {
   JobSpec& job = options.job;
   if (is_given(options, given_option::kTaskCount)) {
     settle_tasks_per_node(options, warnings);
-    if (job.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
-      job.min_nodes =
-          std::max(job.min_nodes, (job.task_count + job.tasks_per_node - 1) / job.tasks_per_node);
+    if (job.request.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
+      job.request.min_nodes = std::max(
+          job.request.min_nodes,
+          (job.request.task_count + job.request.tasks_per_node - 1) / job.request.tasks_per_node);
     }
-    if (job.task_count < job.min_nodes) {
+    if (job.request.task_count < job.request.min_nodes) {
       if (options.is_nodes_written) {
         warnings.push_back(fmt::format("can't run {} processes on {} nodes, setting nnodes to {}",
-                                       job.task_count, job.min_nodes, job.task_count));
+                                       job.request.task_count, job.request.min_nodes,
+                                       job.request.task_count));
       }
-      job.min_nodes = job.task_count;
-      if (job.max_nodes != 0) job.max_nodes = job.task_count;
+      job.request.min_nodes = job.request.task_count;
+      if (job.request.max_nodes != 0) job.request.max_nodes = job.request.task_count;
     }
     return;
   }
   const std::uint32_t implied = implied_tasks(options);
-  job.task_count = implied != 0 ? implied : std::max(1U, job.min_nodes);
+  job.request.task_count = implied != 0 ? implied : std::max(1U, job.request.min_nodes);
   if (implied != 0 && !follows_nodes(job)) job.given |= given_option::kTaskCount;
-  if (job.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
-    job.min_nodes =
-        std::max(job.min_nodes, (job.task_count + job.tasks_per_node - 1) / job.tasks_per_node);
+  if (job.request.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
+    job.request.min_nodes =
+        std::max(job.request.min_nodes, (job.request.task_count + job.request.tasks_per_node - 1) /
+                                            job.request.tasks_per_node);
   }
 }
 
@@ -239,16 +246,17 @@ Status settle_nodes(SubmitOptions& options, Words& warnings) {
   if (wanted.empty()) return {};
   std::vector<std::string> names = sorted_hosts(TRY(expand_hostlist(wanted)));
   const auto listed = static_cast<std::uint32_t>(names.size());
-  if (is_given(options, given_option::kNodes) && job.max_nodes < listed) {
+  if (is_given(options, given_option::kNodes) && job.request.max_nodes < listed) {
     return fail(ErrorCode::kInvalidArgument,
                 "Required nodelist includes more nodes than permitted by max-node count",
-                fmt::format("({} > {})", listed, job.max_nodes));
+                fmt::format("({} > {})", listed, job.request.max_nodes));
   }
-  const std::uint32_t count =
-      is_given(options, given_option::kTaskCount) ? std::min(listed, job.task_count) : listed;
+  const std::uint32_t count = is_given(options, given_option::kTaskCount)
+                                  ? std::min(listed, job.request.task_count)
+                                  : listed;
   if (count < listed) {
-    const bool is_told =
-        options.is_nodes_written && job.task_count < job.min_nodes;  // settle_tasks does
+    const bool is_told = options.is_nodes_written &&
+                         job.request.task_count < job.request.min_nodes;  // settle_tasks does
     if (!is_told) {
       warnings.push_back(fmt::format("can't run {} processes on {} nodes, setting nnodes to {}",
                                      count, listed, count));
@@ -256,7 +264,8 @@ Status settle_nodes(SubmitOptions& options, Words& warnings) {
     names.resize(count);
     job.text.set(JobText::kNodeList, compress_hostlist(names));
   }
-  job.min_nodes = is_given(options, given_option::kNodes) ? std::max(job.min_nodes, count) : count;
+  job.request.min_nodes =
+      is_given(options, given_option::kNodes) ? std::max(job.request.min_nodes, count) : count;
   return {};
 }
 
@@ -387,14 +396,15 @@ Status check_gpu_options(const SubmitOptions& options) {
                             gpu_count(options.gpus_per_task) + gpu_count(options.gres) >
                         0;
   const bool is_node_or_task_said =
-      has_task_count || is_given(options, given_option::kNodes) || job.tasks_per_node != 0;
-  if (job.tasks_per_gpu != 0 && !has_gpus && !is_node_or_task_said) {
+      has_task_count || is_given(options, given_option::kNodes) || job.request.tasks_per_node != 0;
+  if (job.request.tasks_per_gpu != 0 && !has_gpus && !is_node_or_task_said) {
     return refuse(
         "--ntasks-per-gpu needs either a GRES GPU specification or a node/ntask specification");
   }
-  if (job.memory_scope == MemoryScope::kPerGpu && !has_gpus && job.tasks_per_gpu == 0) {
+  if (job.request.memory_scope == MemoryScope::kPerGpu && !has_gpus &&
+      job.request.tasks_per_gpu == 0) {
     return refuse(fmt::format("Requested mem_per_tres=gres:gpu:{} but did not request any GPU.",
-                              job.memory_mib));
+                              job.request.memory_mib));
   }
   if (options.defined.contains("gpus-per-task") && gpu_count(options.gpus) == 0 &&
       !is_node_or_task_said) {
@@ -402,8 +412,8 @@ Status check_gpu_options(const SubmitOptions& options) {
         "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is "
         "not allowed.");
   }
-  if (options.by == Submitter::kRun && job.cpus_per_gpu != 0 && !has_gpus &&
-      job.tasks_per_gpu == 0) {
+  if (options.by == Submitter::kRun && job.request.cpus_per_gpu != 0 && !has_gpus &&
+      job.request.tasks_per_gpu == 0) {
     return refuse("--cpus-per-gpu without a GPU: ask for some by --gpus or --gres=gpu");
   }
   return {};
@@ -442,7 +452,8 @@ Status check_acceptable(const SubmitOptions& options) {
     return fail(ErrorCode::kInvalidArgument, message, std::move(detail));
   };
   if (is_left_empty(options, "partition", JobText::kPartition)) {
-    return refuse("Invalid partition name specified", "invalid partition specified: (null)");
+    return fail(ErrorCode::kInvalidArgument, ErrorCause::kUnknownPartition,
+                "Invalid partition name specified", "invalid partition specified: (null)");
   }
   // With a number of nodes it asks for nothing more. Source: Slurm 22.05.8.
   if (is_left_empty(options, "nodelist", JobText::kNodeList) &&
@@ -560,7 +571,7 @@ void set_no_devices(StepSpec& step, const JobSpec& job) {
 void set_gpu_bind(StepSpec& step, const JobSpec& job) {
   if (!step.get(StepText::kGpuBind).empty() || (job.given & given_option::kTasksPerGpu) == 0)
     return;
-  step.text.set(StepText::kGpuBind, fmt::format("single:{}", job.tasks_per_gpu));
+  step.text.set(StepText::kGpuBind, fmt::format("single:{}", job.request.tasks_per_gpu));
 }
 
 std::string base_name(std::string_view path) {
@@ -573,7 +584,7 @@ StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
                  const Words& command) {
   const JobSpec& job = options.job;
   StepSpec step = options.step;
-  step.task_count = job.task_count;
+  step.task_count = job.request.task_count;
   copy_texts(step, job);
   set_streams(step, job);
   set_no_devices(step, job);
@@ -588,19 +599,19 @@ StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
                 scene.address);  // tasks are told of an address, never of a name
   step.text.set(StepText::kSubmitLine, fmt::format("{}", fmt::join(scene.command_line, " ")));
   step.min_nodes = is_given(options, given_option::kNodes) || !job.get(JobText::kNodeList).empty()
-                       ? job.min_nodes
+                       ? job.request.min_nodes
                        : 0;
-  step.max_nodes = is_given(options, given_option::kNodes) ? job.max_nodes : 0;
-  step.tasks_per_node = job.tasks_per_node;
+  step.max_nodes = is_given(options, given_option::kNodes) ? job.request.max_nodes : 0;
+  step.tasks_per_node = job.request.tasks_per_node;
   step.is_task_count_given = is_given(options, given_option::kTaskCount);
   step.is_cpus_per_task_given = is_given(options, given_option::kCpusPerTask);
-  step.cpus_per_task = step.is_cpus_per_task_given ? job.cpus_per_task : 0;
+  step.cpus_per_task = step.is_cpus_per_task_given ? job.request.cpus_per_task : 0;
   step.is_gpus_given = !job.get(JobText::kGresPerJob).empty() ||
                        !job.get(JobText::kGresPerTask).empty() ||
                        !job.get(JobText::kGresPerNode).empty();
-  step.memory_scope = job.memory_scope;
-  step.memory_mib = job.memory_mib;
-  step.is_overcommit = job.is_overcommit;
+  step.memory_scope = job.request.memory_scope;
+  step.memory_mib = job.request.memory_mib;
+  step.is_overcommit = job.request.is_overcommit;
   step.is_exact =
       !options.is_whole && (step.is_exact || options.is_exclusive || step.is_cpus_per_task_given);
   step.umask = options.umask.value_or(scene.umask);
@@ -625,7 +636,7 @@ Result<Environment> exported_environment(const SubmitOptions& options,
   }
   const std::string_view gpu_bind = options.step.get(StepText::kGpuBind);
   if (!gpu_bind.empty()) set_variable(exported.variables, "SLURM_GPU_BIND", gpu_bind);
-  if (options.job.is_overcommit) set_variable(exported.variables, "SLURM_OVERCOMMIT", "1");
+  if (options.job.request.is_overcommit) set_variable(exported.variables, "SLURM_OVERCOMMIT", "1");
   if (!options.hint.empty()) set_variable(exported.variables, "SLURM_HINT", options.hint);
   set_variable(exported.variables, "SLURM_PRIO_PROCESS", std::to_string(scene.nice));
   if (options.is_login_environment) TRY(add_user_environment(exported.variables));

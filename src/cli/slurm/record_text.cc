@@ -128,21 +128,23 @@ void add_places(Record& record, const JobView& job) {
 
 void add_sizes(Record& record, const JobView& job) {
   const JobSpec& spec = *job.spec;
-  const bool is_range = job.state == JobState::kPending && spec.max_nodes >= job.node_count;
-  record.line().add("NumNodes", is_range ? fmt::format("{}-{}", job.node_count, spec.max_nodes)
-                                         : fmt::format("{}", job.node_count));
+  const bool is_range = job.state == JobState::kPending && spec.request.max_nodes >= job.node_count;
+  record.line().add("NumNodes", is_range
+                                    ? fmt::format("{}-{}", job.node_count, spec.request.max_nodes)
+                                    : fmt::format("{}", job.node_count));
   record.add("NumCPUs", job.cpu_count)
       .add("NumTasks",
-           std::max(task_count_on(spec, std::max(job.node_count, spec.min_nodes)), job.node_count));
-  record.add("CPUs/Task", number_or(spec.cpus_per_task, "N/A"));
-  record.add("ReqB:S:C:T",
-             fmt::format("0:{}:{}:{}", spec.sockets_per_node, or_star(spec.cores_per_socket),
-                         or_star(spec.threads_per_core)));
+           std::max(task_count_on(spec, std::max(job.node_count, spec.request.min_nodes)),
+                    job.node_count));
+  record.add("CPUs/Task", number_or(spec.request.cpus_per_task, "N/A"));
+  record.add("ReqB:S:C:T", fmt::format("0:{}:{}:{}", spec.request.sockets_per_node,
+                                       or_star(spec.request.cores_per_socket),
+                                       or_star(spec.request.threads_per_core)));
   record.line().add("ReqTRES", or_null(job.requested_tres));
   record.line().add("AllocTRES", or_null(job.allocated_tres));
-  record.line().add("Socks/Node", or_star(spec.sockets_per_node));
+  record.line().add("Socks/Node", or_star(spec.request.sockets_per_node));
   record.add("NtasksPerN:B:S:C",
-             fmt::format("{}:0:{}:{}", spec.tasks_per_node, or_star(spec.tasks_per_socket),
+             fmt::format("{}:0:{}:{}", spec.request.tasks_per_node, or_star(spec.tasks_per_socket),
                          or_star(spec.tasks_per_core)));
   record.add("CoreSpec", or_star(spec.core_spec));
 }
@@ -185,14 +187,16 @@ void add_grants(Record& record, const JobView& job) {
 void add_memory(Record& record, const JobView& job) {
   const JobSpec& spec = *job.spec;
   record.line().add("MinCPUsNode", least_cpus_per_node(spec));
-  switch (spec.memory_scope) {
-    case MemoryScope::kPerCpu: record.add("MinMemoryCPU", memory_text(spec.memory_mib)); break;
-    case MemoryScope::kPerGpu:
-      record.add("MinMemoryTRES", fmt::format("gres/gpu:{}", spec.memory_mib));
+  switch (spec.request.memory_scope) {
+    case MemoryScope::kPerCpu:
+      record.add("MinMemoryCPU", memory_text(spec.request.memory_mib));
       break;
-    default: record.add("MinMemoryNode", memory_text(spec.memory_mib)); break;
+    case MemoryScope::kPerGpu:
+      record.add("MinMemoryTRES", fmt::format("gres/gpu:{}", spec.request.memory_mib));
+      break;
+    default: record.add("MinMemoryNode", memory_text(spec.request.memory_mib)); break;
   }
-  record.add("MinTmpDiskNode", memory_text(spec.tmp_disk_mib));
+  record.add("MinTmpDiskNode", memory_text(spec.request.tmp_disk_mib));
 }
 
 std::string_view oversubscribe_word(Sharing sharing) {
@@ -212,7 +216,7 @@ void add_wishes(Record& record, const JobSpec& spec) {
     record.line().add("Reservation", spec.get(JobText::kReservation));
   record.line().add("OverSubscribe", oversubscribe_word(spec.sharing));
   record.add("Exclusive", spec.sharing == Sharing::kExclusive ? "NODE" : "NO");
-  record.add("Contiguous", spec.is_contiguous ? 1U : 0U);
+  record.add("Contiguous", spec.request.is_contiguous ? 1U : 0U);
   record.add("Licenses", or_null(spec.get(JobText::kLicenses))).add("LicensesAlloc", "(null)");
   record.add("Network", or_null(spec.get(JobText::kNetwork)));
 }
@@ -243,9 +247,10 @@ void add_tres(Record& record, const JobSpec& spec) {
   add("TresPerNode", tres_per_text(spec.get(JobText::kGresPerNode)));
   add("TresPerTask", tres_per_text(spec.get(JobText::kGresPerTask)));
   add("TresBind", std::string(spec.get(JobText::kTresBind)));
-  if (spec.cpus_per_gpu != 0) add("CpusPerTres", fmt::format("gres/gpu:{}", spec.cpus_per_gpu));
-  if (spec.memory_scope == MemoryScope::kPerGpu)
-    add("MemPerTres", fmt::format("gres/gpu:{}", spec.memory_mib));
+  if (spec.request.cpus_per_gpu != 0)
+    add("CpusPerTres", fmt::format("gres/gpu:{}", spec.request.cpus_per_gpu));
+  if (spec.request.memory_scope == MemoryScope::kPerGpu)
+    add("MemPerTres", fmt::format("gres/gpu:{}", spec.request.memory_mib));
   if (spec.signal_number != 0)
     add("Signal", fmt::format("{}@{}", signal_name(spec.signal_number), spec.signal_seconds));
   if (spec.get(JobText::kMailType).empty()) return;

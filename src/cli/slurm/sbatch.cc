@@ -135,9 +135,8 @@ Result<Reply> submit_with_patience(const Console& console, Session& session,
   constexpr int kTriesMax = 15;
   for (int attempt = 1;; ++attempt) {
     auto reply = session.submit_one(submit);
-    const bool is_full = reply.has_value() && reply->error &&
-                         reply->error->code == ErrorCode::kResourceExhausted &&
-                         reply->error->message == "Resource temporarily unavailable";
+    const bool is_full =
+        reply.has_value() && reply->error && reply->error->cause == ErrorCause::kQueueFull;
     if (!is_full || attempt == kTriesMax) return reply;
     console.error("Slurm job queue full, sleeping and retrying");
     session.sleep(Duration::seconds(attempt));

@@ -22,20 +22,20 @@ std::string list(const Job& job, const Context&) {
 }
 template <auto Member>
 std::string spec_number(const Job& job, const Context&) {
-  return fmt::to_string((*job.spec).*Member);
+  return fmt::to_string(field_of(*job.spec, Member));
 }
 template <auto Member>
 std::string spec_star(const Job& job, const Context&) {
-  return or_star(static_cast<std::uint32_t>((*job.spec).*Member));
+  return or_star(static_cast<std::uint32_t>(field_of(*job.spec, Member)));
 }
 template <auto Member>
 std::string spec_number_or_na(const Job& job, const Context&) {
-  const auto value = (*job.spec).*Member;
+  const auto value = field_of(*job.spec, Member);
   return value == 0 ? "N/A" : fmt::to_string(value);
 }
 template <auto Member>
 std::string spec_flag(const Job& job, const Context&) {
-  return (*job.spec).*Member ? "1" : "0";
+  return field_of(*job.spec, Member) ? "1" : "0";
 }
 template <auto Member>
 std::string number(const Job& job, const Context&) {
@@ -149,15 +149,15 @@ std::string batch_host(const Job& job, const Context&) {
   return job.batch_host.empty() ? "n/a" : job.batch_host;
 }
 std::string memory(const Job& job, const Context& context) {
-  if (job.spec->memory_scope == MemoryScope::kDefault) {
+  if (job.spec->request.memory_scope == MemoryScope::kDefault) {
     const std::uint64_t each = job.node_count == 0 ? 0 : job.memory_mib / job.node_count;
     return context.is_converted ? memory_text(each) : fmt::format("{}M", each);
   }
   return memory_asked(*job.spec, context.is_converted);
 }
 std::string tmp_disk(const Job& job, const Context& context) {
-  return context.is_converted ? memory_text(job.spec->tmp_disk_mib)
-                              : fmt::format("{}M", job.spec->tmp_disk_mib);
+  return context.is_converted ? memory_text(job.spec->request.tmp_disk_mib)
+                              : fmt::format("{}M", job.spec->request.tmp_disk_mib);
 }
 std::string min_cpus(const Job& job, const Context&) {
   return fmt::to_string(least_cpus_per_node(*job.spec));
@@ -175,8 +175,9 @@ std::string exclusive(const Job& job, const Context&) {
   return job.spec->sharing == Sharing::kExclusive ? "NODE" : "NO";
 }
 std::string shape(const Job& job, const Context&) {
-  return fmt::format("{}:{}:{}", or_star(job.spec->sockets_per_node),
-                     or_star(job.spec->cores_per_socket), or_star(job.spec->threads_per_core));
+  return fmt::format("{}:{}:{}", or_star(job.spec->request.sockets_per_node),
+                     or_star(job.spec->request.cores_per_socket),
+                     or_star(job.spec->request.threads_per_core));
 }
 std::string dependency(const Job& job, const Context&) { return or_null(job.dependency); }
 std::string session(const Job& job, const Context&) {
@@ -192,19 +193,23 @@ std::string derived_exit(const Job& job, const Context&) {
 std::string cluster(const Job&, const Context& context) { return context.cluster; }
 std::string restarts(const Job& job, const Context&) { return fmt::to_string(job.attempt); }
 std::string max_nodes(const Job& job, const Context&) {
-  return fmt::to_string(job.spec->max_nodes);
+  return fmt::to_string(job.spec->request.max_nodes);
 }
-std::string tasks(const Job& job, const Context&) { return fmt::to_string(job.spec->task_count); }
+std::string tasks(const Job& job, const Context&) {
+  return fmt::to_string(job.spec->request.task_count);
+}
 std::string tres(const Job& job, const Context&) {
   return or_null(job.allocated_tres.empty() ? job.requested_tres : job.allocated_tres);
 }
 std::string cpus_per_gpu(const Job& job, const Context&) {
-  return job.spec->cpus_per_gpu == 0 ? "N/A" : fmt::format("gres/gpu:{}", job.spec->cpus_per_gpu);
+  return job.spec->request.cpus_per_gpu == 0
+             ? "N/A"
+             : fmt::format("gres/gpu:{}", job.spec->request.cpus_per_gpu);
 }
 std::string memory_per_gpu(const Job& job, const Context&) {
-  return job.spec->memory_scope != MemoryScope::kPerGpu
+  return job.spec->request.memory_scope != MemoryScope::kPerGpu
              ? "N/A"
-             : fmt::format("gres/gpu:{}", job.spec->memory_mib);
+             : fmt::format("gres/gpu:{}", job.spec->request.memory_mib);
 }
 std::string deadline(const Job& job, const Context& context) {
   return context.time(job.spec->deadline, "N/A");
@@ -238,11 +243,12 @@ constexpr Column<Job> kJobs[] = {
     {'k', "Comment", "COMMENT", text<JobText::kComment>, nullptr, kFull},
     {0, "Container", "CONTAINER", null_text},
     {0, "ContainerID", "CONTAINER_ID", null_text},
-    {'O', "Contiguous", "CONTIGUOUS", spec_flag<&JobSpec::is_contiguous>, nullptr, kBrief},
-    {'I', "Cores", "CORES_PER_SOCKET", spec_star<&JobSpec::cores_per_socket>, nullptr, kBrief},
+    {'O', "Contiguous", "CONTIGUOUS", spec_flag<&ResourceRequest::is_contiguous>, nullptr, kBrief},
+    {'I', "Cores", "CORES_PER_SOCKET",
+     spec_star<&ResourceRequest::cores_per_socket>, nullptr, kBrief},
     {'X', "CoreSpec", "CORE_SPEC", spec_number_or_na<&JobSpec::core_spec>, nullptr, kBrief},
     {0, "cpus-per-task", "CPUS_PER_TASK",
-     spec_number_or_na<&JobSpec::cpus_per_task>, nullptr, kBrief},
+     spec_number_or_na<&ResourceRequest::cpus_per_task>, nullptr, kBrief},
     {0, "cpus-per-tres", "CPUS_PER_TRES", cpus_per_gpu, nullptr, kBrief},
     {0, "CronJob", "CRON_JOB", no},
     {0, "Deadline", "DEADLINE", deadline, nullptr, kBrief},
@@ -279,7 +285,8 @@ constexpr Column<Job> kJobs[] = {
     {'N', "NodeList", "NODELIST", node_list},
     {0, "NTPerCore", "NTASKS_PER_CORE",
      spec_number_or_na<&JobSpec::tasks_per_core>, nullptr, kBrief},
-    {0, "NTPerNode", "NTASKS_PER_NODE", spec_number<&JobSpec::tasks_per_node>, nullptr, kBrief},
+    {0, "NTPerNode", "NTASKS_PER_NODE",
+     spec_number<&ResourceRequest::tasks_per_node>, nullptr, kBrief},
     {0, "NTPerSocket", "NTASKS_PER_SOCKET",
      spec_number_or_na<&JobSpec::tasks_per_socket>, nullptr, kBrief},
     {0, "NTPerBoard", "NTASKS_PER_BOARD", not_available},
@@ -310,7 +317,8 @@ constexpr Column<Job> kJobs[] = {
     {'z', "SCT", "S:C:T", shape, nullptr, kBrief},
     {0, "SegmentSize", "SEGMENT_SIZE", zero},
     {'s', "SLUID", "SLUID", null_text},
-    {'H', "Sockets", "SOCKETS_PER_NODE", spec_star<&JobSpec::sockets_per_node>, nullptr, kBrief},
+    {'H', "Sockets", "SOCKETS_PER_NODE",
+     spec_star<&ResourceRequest::sockets_per_node>, nullptr, kBrief},
     {'S', "StartTime", "START_TIME", start, start_number},
     {'T', "State", "STATE", state, state_number},
     {'t', "StateCompact", "ST", state_code, state_number},
@@ -319,7 +327,8 @@ constexpr Column<Job> kJobs[] = {
     {0, "STDOUT", "STDOUT", view_text<&Job::std_out>, nullptr, kFull},
     {'V', "SubmitTime", "SUBMIT_TIME", time<&Job::submit_time>, time_number<&Job::submit_time>},
     {0, "system_comment", "SYSTEM_COMMENT", system_comment},
-    {'J', "Threads", "THREADS_PER_CORE", spec_star<&JobSpec::threads_per_core>, nullptr, kBrief},
+    {'J', "Threads", "THREADS_PER_CORE",
+     spec_star<&ResourceRequest::threads_per_core>, nullptr, kBrief},
     {'L', "TimeLeft", "TIME_LEFT", time_left, time_left_number, {}, true},
     {'l', "TimeLimit", "TIME_LIMIT", limit, limit_number, {}, true},
     {'M', "TimeUsed", "TIME", time_used, time_used_number, {}, true},

@@ -147,14 +147,14 @@ JobView crowded_job(JobView job) {
     spec.text.set(static_cast<JobText>(key), fmt::format("text{}", key));
   }
   spec.nice = 3;
-  spec.cpus_per_gpu = 5;
+  spec.request.cpus_per_gpu = 5;
   spec.core_spec = 1;
-  spec.max_nodes = 6;
-  spec.tmp_disk_mib = 7;
-  spec.tasks_per_node = spec.tasks_per_core = spec.tasks_per_socket = 2;
-  spec.min_cpus_per_node = 9;
-  spec.sockets_per_node = spec.cores_per_socket = spec.threads_per_core = 2;
-  spec.is_contiguous = spec.is_reboot = true;
+  spec.request.max_nodes = 6;
+  spec.request.tmp_disk_mib = 7;
+  spec.request.tasks_per_node = spec.tasks_per_core = spec.tasks_per_socket = 2;
+  spec.request.min_cpus_per_node = 9;
+  spec.request.sockets_per_node = spec.request.cores_per_socket = spec.request.threads_per_core = 2;
+  spec.request.is_contiguous = spec.is_reboot = true;
   spec.is_requeue = false;
   spec.kind = JobKind::kInteractive;
   spec.sharing = Sharing::kExclusive;

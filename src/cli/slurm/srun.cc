@@ -243,7 +243,7 @@ int run_inside(const Run& run, StepWatch& watch) {
   const StepSpec step = listening_step(run, watch);
   const auto reply = create_step(run, step);
   if (!reply.has_value() && (reply.error().code == ErrorCode::kNotFound ||
-                             reply.error().message == "Job is pending execution")) {
+                             reply.error().cause == ErrorCause::kJobPending)) {
     const std::uint32_t job = run.options.inside->value();
     run.console.error(
         fmt::format("Unable to confirm allocation for job {}: {}", job, reply.error().message));
@@ -279,7 +279,7 @@ Status count_programs(SubmitOptions& options, const std::string& programs) {
   constexpr std::uint32_t kSaysHowMany =
       given_option::kTaskCount | given_option::kTasksPerNode | given_option::kTasksPerGpu;
   if (!options.is_multi_prog || (options.job.given & kSaysHowMany) != 0) return {};
-  options.job.task_count = TRY(multi_prog_task_count(programs));
+  options.job.request.task_count = TRY(multi_prog_task_count(programs));
   options.job.given |= given_option::kTaskCount;
   return {};
 }
@@ -288,7 +288,7 @@ Status count_programs(SubmitOptions& options, const std::string& programs) {
 Result<Words> command_of(const SubmitOptions& options, const std::string& programs,
                          const Words& operands) {
   if (!options.is_multi_prog) return operands;
-  const std::string script = TRY(multi_prog_command(programs, options.job.task_count));
+  const std::string script = TRY(multi_prog_command(programs, options.job.request.task_count));
   Words command{"/bin/sh", "-c", script, "srun"};
   command.insert(command.end(), operands.begin() + 1, operands.end());
   return command;

@@ -235,11 +235,11 @@ TEST(SubmitRows, VariablesHaveTheEffectOfTheirOptions) {
   EXPECT_EQ(said_of(Submitter::kRun, "SLURM_SRUN_REDUCE_TASK_EXIT_MSG", "1", options), "");
   EXPECT_TRUE(options.is_exit_report_brief);
   EXPECT_EQ(said_of(Submitter::kRun, "SLURM_NPROCS", "3", options), "");
-  EXPECT_EQ(options.job.task_count, 3U);
+  EXPECT_EQ(options.job.request.task_count, 3U);
   EXPECT_EQ(said_of(Submitter::kRun, "SRUN_OUTPUT", "x.out", options), "");
   EXPECT_EQ(options.job.get(JobText::kStdOut), "x.out");
   EXPECT_EQ(said_of(Submitter::kRun, "SLURM_HINT", "nomultithread", options), "");
-  EXPECT_EQ(options.job.threads_per_core, 1U);
+  EXPECT_EQ(options.job.request.threads_per_core, 1U);
   EXPECT_EQ(said_of(Submitter::kBatch, "SBATCH_TRES_BIND", "gres/gpu:single:2", options), "");
   EXPECT_EQ(options.step.get(StepText::kGpuBind), "single:2");
   EXPECT_EQ(said_of(Submitter::kBatch, "SBATCH_SPREAD_JOB", "1", options), "");
@@ -305,13 +305,16 @@ TEST(Settle, HintsAndBoundsOnTasks) {
   EXPECT_TRUE(settled(Submitter::kBatch, {"-N2", "--no-kill=no"}).job.is_kill_on_node_fail);
   EXPECT_FALSE(settled(Submitter::kBatch, {"--wait-all-nodes=0"}).job.wait_all_nodes);
   for (const char* hint : {"--hint=nomultithread", "--hint=compute_bound"})
-    EXPECT_EQ(settled(Submitter::kBatch, {hint}).job.threads_per_core, 1U) << hint;
-  EXPECT_EQ(settled(Submitter::kBatch, {"--hint=multithread"}).job.threads_per_core, 0U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"-n4", "--ntasks-per-core=1"}).job.threads_per_core, 1U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"-N4", "-n8", "--ntasks-per-socket=2"}).job.tasks_per_node,
+    EXPECT_EQ(settled(Submitter::kBatch, {hint}).job.request.threads_per_core, 1U) << hint;
+  EXPECT_EQ(settled(Submitter::kBatch, {"--hint=multithread"}).job.request.threads_per_core, 0U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"-n4", "--ntasks-per-core=1"}).job.request.threads_per_core,
+            1U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"-N4", "-n8", "--ntasks-per-socket=2"})
+                .job.request.tasks_per_node,
             2U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"-n6", "--spread-job"}).job.max_nodes, 6U);
-  EXPECT_EQ(settled(Submitter::kRun, {"--gres=gpu:2", "--ntasks-per-gpu=2"}).job.task_count, 4U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"-n6", "--spread-job"}).job.request.max_nodes, 6U);
+  EXPECT_EQ(settled(Submitter::kRun, {"--gres=gpu:2", "--ntasks-per-gpu=2"}).job.request.task_count,
+            4U);
 }
 
 TEST(SubmitRows, EveryRefusedOptionIsNamed) {
@@ -328,12 +331,12 @@ TEST(SubmitReader, FormsOfWords) {
   const SubmitOptions options =
       settled(Submitter::kBatch, {"-n4", "--cpus-per-t=2", "-N", "2-4", "--time", "1:30:00",
                                   "--mem=4G", "-Jname", "script", "-n", "9"});
-  EXPECT_EQ(options.job.task_count, 4U);
-  EXPECT_EQ(options.job.cpus_per_task, 2U);
-  EXPECT_EQ(options.job.min_nodes, 2U);
-  EXPECT_EQ(options.job.max_nodes, 4U);
+  EXPECT_EQ(options.job.request.task_count, 4U);
+  EXPECT_EQ(options.job.request.cpus_per_task, 2U);
+  EXPECT_EQ(options.job.request.min_nodes, 2U);
+  EXPECT_EQ(options.job.request.max_nodes, 4U);
   EXPECT_EQ(options.job.time_limit, Duration::minutes(90));
-  EXPECT_EQ(options.job.memory_mib, 4096U);
+  EXPECT_EQ(options.job.request.memory_mib, 4096U);
   EXPECT_EQ(options.job.name(), "name");
   EXPECT_EQ(read(Submitter::kBatch, {"-n4", "script", "-n", "9"}).words.operands,
             (Words{"script", "-n", "9"}));
@@ -526,27 +529,6 @@ TEST(Settle, WhatNamesNothingIsRefusedAsByTheController) {
   EXPECT_EQ(told_of(Submitter::kRun, {"-x", ""}), "0");
 }
 
-TEST(RefuseJob, SlurmsLinesStandAloneAndFirst) {
-  const auto told = [](const Error& error) {
-    const Console console("srun");
-    ::testing::internal::CaptureStderr();
-    refuse_job(console, Submitter::kRun, error);
-    return ::testing::internal::GetCapturedStderr();
-  };
-  EXPECT_TRUE(
-      told({ErrorCode::kInvalidArgument, "Invalid partition name specified",
-            "invalid partition specified: nosuch"})
-          .starts_with(
-              "srun: error: invalid partition specified: nosuch\n"
-              "srun: error: Unable to allocate resources: Invalid partition name specified\n"));
-  EXPECT_EQ(
-      told({ErrorCode::kInvalidArgument, "Requested node configuration is not available",
-            "memory (MiB): 9 asked for, the best node has 4"}),
-      "srun: error: Memory specification can not be satisfied\n"
-      "srun: error: Unable to allocate resources: Requested node configuration is not available\n"
-      "srun: error: memory (MiB): 9 asked for, the best node has 4\n");
-}
-
 TEST(SubmitReader, UsageBeginsAsSlurms) {
   const auto usage = [](Submitter by) {
     ::testing::internal::CaptureStdout();
@@ -587,9 +569,9 @@ TEST(SubmitReader, StrongerSourceReplaces) {
   EXPECT_EQ(options.job.name(), "variable");
   EXPECT_FALSE(reader.read({"--mem-per-cpu=2G", "-J", "line"}, OptionSource::kCommandLine)
                    .exit_code.has_value());
-  EXPECT_EQ(options.job.memory_scope, MemoryScope::kPerCpu);
+  EXPECT_EQ(options.job.request.memory_scope, MemoryScope::kPerCpu);
   EXPECT_EQ(options.job.name(), "line");
-  EXPECT_EQ(options.job.task_count, 2U);
+  EXPECT_EQ(options.job.request.task_count, 2U);
 }
 
 TEST(SubmitReader, GpusWrittenOnTheLineReplaceThoseOfTheEnclosingJob) {
@@ -611,14 +593,15 @@ TEST(SubmitReader, GpusWrittenOnTheLineReplaceThoseOfTheEnclosingJob) {
 }
 
 TEST(Settle, TaskCountsFollow) {
-  EXPECT_EQ(settled(Submitter::kBatch, {"-N3"}).job.task_count, 3U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"-N3"}).job.request.task_count, 3U);
   EXPECT_EQ(settled(Submitter::kBatch, {"-N3"}).job.given & given_option::kTaskCount, 0U);
   const SubmitOptions per_node = settled(Submitter::kBatch, {"-N2", "--ntasks-per-node=4"});
-  EXPECT_EQ(per_node.job.task_count, 8U);
+  EXPECT_EQ(per_node.job.request.task_count, 8U);
   EXPECT_NE(per_node.job.given & given_option::kTaskCount, 0U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"-n8", "--ntasks-per-node=4"}).job.min_nodes, 2U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"--gpus=8", "--gpus-per-task=2"}).job.task_count, 4U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"-w", "n[1-3]"}).job.min_nodes, 3U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"-n8", "--ntasks-per-node=4"}).job.request.min_nodes, 2U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"--gpus=8", "--gpus-per-task=2"}).job.request.task_count,
+            4U);
+  EXPECT_EQ(settled(Submitter::kBatch, {"-w", "n[1-3]"}).job.request.min_nodes, 3U);
 }
 
 TEST(Settle, TooManyNodesForTheTasks) {
@@ -626,7 +609,7 @@ TEST(Settle, TooManyNodesForTheTasks) {
   Words warnings;
   ASSERT_TRUE(settle(result.options, warnings).has_value());
   EXPECT_EQ(warnings, Words{"can't run 1 processes on 4 nodes, setting nnodes to 1"});
-  EXPECT_EQ(result.options.job.min_nodes, 1U);
+  EXPECT_EQ(result.options.job.request.min_nodes, 1U);
 }
 
 TEST(Settle, AListOfMoreNodesThanTasksIsCutDown) {
@@ -666,7 +649,7 @@ TEST(Settle, AListOfMoreNodesThanTasksIsCutDown) {
     Words warnings;
     ASSERT_TRUE(settle(result.options, warnings).has_value());
     EXPECT_EQ(result.options.job.get(JobText::kNodeList), one.nodes);
-    EXPECT_EQ(result.options.job.min_nodes, one.count) << one.nodes;
+    EXPECT_EQ(result.options.job.request.min_nodes, one.count) << one.nodes;
     EXPECT_EQ(warnings, *one.warning == 0 ? Words{} : Words{one.warning}) << one.nodes;
   }
   Read narrow = read(Submitter::kRun, {"-w", "n[1-3]", "-N2", "x"});
@@ -690,13 +673,13 @@ TEST(Settle, ExtraNodeInfoMeansATaskForEachPlace) {
       {{"--sockets-per-node=2", "--cores-per-socket=2"}, 1},
   };
   for (const auto& [words, count] : kCases)
-    EXPECT_EQ(settled(Submitter::kBatch, words).job.task_count, count) << words[1];
-  EXPECT_EQ(settled(Submitter::kBatch, {"-B", "2:2:1"}).job.threads_per_core, 1U);
+    EXPECT_EQ(settled(Submitter::kBatch, words).job.request.task_count, count) << words[1];
+  EXPECT_EQ(settled(Submitter::kBatch, {"-B", "2:2:1"}).job.request.threads_per_core, 1U);
 }
 
 TEST(Settle, TasksPerNodeOnARangeOfNodesNameNoTotal) {
   const SubmitOptions range = settled(Submitter::kBatch, {"-N2-4", "--ntasks-per-node=2"});
-  EXPECT_EQ(range.job.task_count, 4U) << "what it needs at least";
+  EXPECT_EQ(range.job.request.task_count, 4U) << "what it needs at least";
   EXPECT_EQ(range.job.given & given_option::kTaskCount, 0U);
   EXPECT_TRUE(follows_nodes(range.job));
   EXPECT_FALSE(
@@ -711,12 +694,12 @@ TEST(Settle, MoreTasksThanTasksPerNodeAllowCountForMore) {
   ASSERT_TRUE(settle(result.options, warnings).has_value());
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_NE(warnings.front().find("Ignoring --ntasks-per-node"), std::string::npos);
-  EXPECT_EQ(result.options.job.tasks_per_node, 0U);
-  EXPECT_EQ(
-      settled(Submitter::kRun, {"-N2", "-n2", "--ntasks-per-node=1", "true"}).job.tasks_per_node,
-      1U);
+  EXPECT_EQ(result.options.job.request.tasks_per_node, 0U);
+  EXPECT_EQ(settled(Submitter::kRun, {"-N2", "-n2", "--ntasks-per-node=1", "true"})
+                .job.request.tasks_per_node,
+            1U);
   EXPECT_EQ(settled(Submitter::kBatch, {"--gpus=4", "--gpus-per-task=1", "--ntasks-per-node=2"})
-                .job.min_nodes,
+                .job.request.min_nodes,
             2U);
 }
 
@@ -883,7 +866,7 @@ TEST(SubmitReader, APlaneIsInheritedFromTwoVariables) {
 TEST(SubmitReader, CpusPerTaskAreStrongerThanTresPerTask) {
   const SubmitOptions options =
       inherited({{"SLURM_TRES_PER_TASK", "cpu=4,gres/gpu=1"}, {"SLURM_CPUS_PER_TASK", "1"}});
-  EXPECT_EQ(options.job.cpus_per_task, 1U);
+  EXPECT_EQ(options.job.request.cpus_per_task, 1U);
   EXPECT_EQ(options.gpus_per_task.size(), 1U);
 }
 

@@ -42,26 +42,17 @@ std::string joined(std::string_view first, std::string_view second) {
   return fmt::format("{}{}{}", first, first.empty() || second.empty() ? "" : ", ", second);
 }
 
-bool is_of_partition(const Error& error) {
-  return error.detail.starts_with("invalid partition specified");
-}
-
 /// What Slurm says before the refusal itself.
 void tell_prelude(const Console& console, const Error& error) {
-  if (is_of_partition(error)) console.error(error.detail);
-  if (error.detail.starts_with("memory (MiB)"))
+  if (error.cause == ErrorCause::kUnknownPartition) console.error(error.detail);
+  if (error.cause == ErrorCause::kMemoryUnavailable)
     console.error("Memory specification can not be satisfied");
 }
 
 void tell_cause(const Console& console, const Error& error) {
-  console.error(is_of_partition(error) ? "sinfo shows the partitions that there are"
-                                       : error.detail);
-}
-
-/// Whether Slurm's line stands for itself.
-bool is_whole_message(const Error& error) {
-  return error.message.find("is not a valid node count") != std::string::npos ||
-         error.message.starts_with("Maximum node count");
+  console.error(error.cause == ErrorCause::kUnknownPartition
+                    ? "sinfo shows the partitions that there are"
+                    : error.detail);
 }
 
 }  // namespace
@@ -90,16 +81,16 @@ int refuse_value(const Console& console, Submitter by, const OptionValue& option
   }
   if (error.code == ErrorCode::kFailedPrecondition)
     return refuse_job(console, by, Error{error.code, error.message, given});
-  if (error.message.ends_with("are mutually exclusive.")) {
+  if (error.cause == ErrorCause::kExclusiveOptions) {
     console.fatal(error.message);
     return 1;
   }
-  if (error.message.starts_with("Invalid numeric value")) {
+  if (error.cause == ErrorCause::kNotANumber) {
     console.error(fmt::format("{} for --{}.", error.message, option.name));
     console.error(option.origin);
     return 1;
   }
-  if (is_whole_message(error)) {
+  if (error.cause == ErrorCause::kNodeCount) {
     console.error(error.message);
     console.error(joined(fmt::format("--{}={}", option.name, option.value), option.origin));
     return kExitBadOption;

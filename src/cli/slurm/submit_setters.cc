@@ -37,7 +37,7 @@ Result<std::uint32_t> read_number_of_nodes(Value given) {
   }
   const auto number = parse_whole32(text, INT32_MAX / factor);
   if (!number || *number == 0)
-    return fail(ErrorCode::kInvalidArgument,
+    return fail(ErrorCode::kInvalidArgument, ErrorCause::kNodeCount,
                 fmt::format("\"{}\" is not a valid node count", given));
   return *number * factor;
 }
@@ -64,8 +64,8 @@ Result<std::string> hosts(Value value) {
 }
 
 Status memory(SubmitOptions& options, MemoryScope scope, Value value) {
-  options.job.memory_mib = TRY(parse_memory(value));
-  options.job.memory_scope = scope;
+  options.job.request.memory_mib = TRY(parse_memory(value));
+  options.job.request.memory_scope = scope;
   options.job.given |= given_option::kMemory;
   return {};
 }
@@ -91,7 +91,8 @@ Status read_part(Value text, std::uint32_t& target) {
 Result<std::uint32_t> read_count(Value value, std::uint32_t low) {
   const auto number = parse_whole32(value, 0x7fffffff);
   if (!number || *number < low)
-    return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid numeric value \"{}\"", value));
+    return fail(ErrorCode::kInvalidArgument, ErrorCause::kNotANumber,
+                fmt::format("Invalid numeric value \"{}\"", value));
   return *number;
 }
 
@@ -130,7 +131,7 @@ Status hint(SubmitOptions& options, Value value) {
                 fmt::format("unrecognized --hint argument \"{}\", see --hint=help", value),
                 "compute_bound, nomultithread and multithread are known");
   }
-  options.job.threads_per_core = is_one_thread ? 1 : 0;
+  options.job.request.threads_per_core = is_one_thread ? 1 : 0;
   options.job.given &= ~given_option::kThreadsPerCore;
   if (is_one_thread) options.job.given |= given_option::kThreadsPerCore;
   options.hint = word;
@@ -151,8 +152,9 @@ Status host_file(SubmitOptions& options, Value value) {
       return unsupported("a host file with an order of tasks of its own (arbitrary distribution)");
     }
   }
-  options.job.tasks_per_node = static_cast<std::uint32_t>(each);
-  options.job.min_nodes = options.job.max_nodes = static_cast<std::uint32_t>(hosts.size());
+  options.job.request.tasks_per_node = static_cast<std::uint32_t>(each);
+  options.job.request.min_nodes = options.job.request.max_nodes =
+      static_cast<std::uint32_t>(hosts.size());
   options.job.given |= given_option::kTasksPerNode | given_option::kNodes;
   return text_of_nodes(options, compress_hostlist(hosts));
 }
@@ -222,7 +224,7 @@ Status prefer(SubmitOptions& options, Value value) {
 }
 
 Status cpus_per_task(SubmitOptions& options, Value value) {
-  return count<&JobSpec::cpus_per_task, given_option::kCpusPerTask>(options, value);
+  return count<&ResourceRequest::cpus_per_task, given_option::kCpusPerTask>(options, value);
 }
 
 Status deadline(SubmitOptions& options, Value value) {
@@ -282,9 +284,9 @@ Status export_file(SubmitOptions& options, Value value) {
 Status extra_node_info(SubmitOptions& options, Value value) {
   const auto parts = split(value, ':');
   if (parts.size() > 3) return fail(ErrorCode::kInvalidArgument, "more than sockets:cores:threads");
-  TRY(read_part(parts[0], options.job.sockets_per_node));
-  if (parts.size() > 1) TRY(read_part(parts[1], options.job.cores_per_socket));
-  if (parts.size() > 2) TRY(read_part(parts[2], options.job.threads_per_core));
+  TRY(read_part(parts[0], options.job.request.sockets_per_node));
+  if (parts.size() > 1) TRY(read_part(parts[1], options.job.request.cores_per_socket));
+  if (parts.size() > 2) TRY(read_part(parts[2], options.job.request.threads_per_core));
   return {};
 }
 
@@ -394,7 +396,8 @@ Status nice(SubmitOptions& options, Value value) {
   const auto number = value.empty() ? std::optional(100U)
                                     : parse_whole32(value.substr(is_negative ? 1 : 0), 2147483645U);
   if (!number)
-    return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid numeric value \"{}\"", value));
+    return fail(ErrorCode::kInvalidArgument, ErrorCause::kNotANumber,
+                fmt::format("Invalid numeric value \"{}\"", value));
   options.job.nice = static_cast<std::int32_t>(*number) * (is_negative ? -1 : 1);
   return {};
 }
@@ -418,14 +421,15 @@ Status node_file(SubmitOptions& options, Value value) {
 
 Status nodes(SubmitOptions& options, Value value) {
   const auto dash = value.find('-');
-  options.job.min_nodes = TRY(read_number_of_nodes(value.substr(0, dash)));
-  options.job.max_nodes = dash == Value::npos ? options.job.min_nodes
-                                              : TRY(read_number_of_nodes(value.substr(dash + 1)));
+  options.job.request.min_nodes = TRY(read_number_of_nodes(value.substr(0, dash)));
+  options.job.request.max_nodes = dash == Value::npos
+                                      ? options.job.request.min_nodes
+                                      : TRY(read_number_of_nodes(value.substr(dash + 1)));
   options.job.given |= given_option::kNodes;
-  if (options.job.max_nodes >= options.job.min_nodes) return {};
-  return fail(ErrorCode::kInvalidArgument,
+  if (options.job.request.max_nodes >= options.job.request.min_nodes) return {};
+  return fail(ErrorCode::kInvalidArgument, ErrorCause::kNodeCount,
               fmt::format("Maximum node count {} is less than minimum node count {}",
-                          options.job.max_nodes, options.job.min_nodes));
+                          options.job.request.max_nodes, options.job.request.min_nodes));
 }
 
 Status open_mode(SubmitOptions& options, Value value) {
@@ -501,7 +505,7 @@ Status signal(SubmitOptions& options, Value value) {
 }
 
 Status tasks_per_tres(SubmitOptions& options, Value value) {
-  return count<&JobSpec::tasks_per_gpu, given_option::kTasksPerGpu>(options, value);
+  return count<&ResourceRequest::tasks_per_gpu, given_option::kTasksPerGpu>(options, value);
 }
 
 Status time_limit(SubmitOptions& options, Value value) {
@@ -513,7 +517,7 @@ Status time_limit(SubmitOptions& options, Value value) {
 Status tmp_disk(SubmitOptions& options, Value value) {
   const std::uint64_t mib = TRY(parse_memory(value));
   if (mib > UINT32_MAX) return fail(ErrorCode::kInvalidArgument, "no node has so much");
-  options.job.tmp_disk_mib = static_cast<std::uint32_t>(mib);
+  options.job.request.tmp_disk_mib = static_cast<std::uint32_t>(mib);
   return {};
 }
 

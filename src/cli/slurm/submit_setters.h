@@ -24,16 +24,16 @@ Status step_text(SubmitOptions& options, Value value) {
   options.step.text.set(Key, value);
   return {};
 }
-/// A whole number into a member of the job, at least `Low`.
-template <std::uint32_t JobSpec::*Member, std::uint32_t Given = 0, std::uint32_t Low = 1>
+/// A whole number into a member of the job or of its request, at least `Low`.
+template <auto Member, std::uint32_t Given = 0, std::uint32_t Low = 1>
 Status count(SubmitOptions& options, Value value) {
-  options.job.*Member = TRY(read_count(value, Low));
+  field_of(options.job, Member) = TRY(read_count(value, Low));
   options.job.given |= Given;
   return {};
 }
-template <bool JobSpec::*Member, bool To = true>
+template <auto Member, bool To = true>
 Status job_flag(SubmitOptions& options, Value) {
-  options.job.*Member = To;
+  field_of(options.job, Member) = To;
   return {};
 }
 template <bool StepSpec::*Member>

@@ -9,6 +9,7 @@
 #include "admission/job_texts.h"
 #include "base/check.h"
 #include "slurm/environment_text.h"
+#include "slurm/request_text.h"
 #include "text/digest.h"
 #include "text/json_reader.h"
 #include "text/json_text.h"
@@ -193,6 +194,7 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   prepared.job = job_of(create, config, identity, names);
   TRY(admission::check_texts(*prepared.job));
   TRY(admission::check_numbers(*prepared.job));
+  TRY(parse_request(*prepared.job));
   const std::string_view code = create.context == nullptr ? std::string_view() : *create.context;
   TRY(check_code_size(code.size()));
   const bool is_fork =

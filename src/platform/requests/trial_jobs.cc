@@ -32,12 +32,15 @@ std::string own_run_folder(const Draft& draft, std::string_view root, std::strin
 void give_slots(const ClusterState& state, JobSpec& job, std::uint32_t slots, bool is_single_node) {
   const auto partitions = admission::choose_partitions(state, job.get(JobText::kPartition));
   const bool is_gpu = partitions.has_value() && has_gpus(state, partitions->front());
-  job.task_count = std::max(slots, 1U);
+  job.request.task_count = std::max(slots, 1U);
   job.given |= given_option::kTaskCount;
-  job.min_nodes = 1;
-  job.max_nodes = is_single_node ? 1 : 0;
+  job.request.min_nodes = 1;
+  job.request.max_nodes = is_single_node ? 1 : 0;
   if (is_single_node) job.given |= given_option::kNodes;
-  job.text.set(JobText::kGresPerTask, slots > 0 && is_gpu ? "gpu:1" : "");
+  const bool takes_gpus = slots > 0 && is_gpu;
+  job.text.set(JobText::kGresPerTask, takes_gpus ? "gpu:1" : "");
+  job.request.gres_per_task.clear();
+  if (takes_gpus) job.request.gres_per_task.push_back({"gpu", "", 1});
 }
 
 Result<JobId> submit_for_owner(Draft& draft, std::shared_ptr<JobSpec> job, std::uint16_t hold) {

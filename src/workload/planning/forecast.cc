@@ -26,7 +26,9 @@ Status check_satisfiable(const ClusterState& state, const sched::ClusterSnapshot
                           answer.refusal == PendingReason::kPartitionTimeLimit;
     if (answer.is_satisfiable() || (may_wait && !state.settings().is_enforce_part_limits))
       return {};
-    last = fail(ErrorCode::kInvalidArgument, answer.message, answer.detail);
+    last = fail(ErrorCode::kInvalidArgument,
+                answer.is_memory ? ErrorCause::kMemoryUnavailable : ErrorCause::kNone,
+                answer.message, answer.detail);
   }
   return last;
 }

@@ -378,7 +378,7 @@ StepLayoutRef lay_out_first_step(const ClusterState& state, const Job& job) {
   for (const NodeRoom& room : rooms_of(state, job, true)) {
     planned += room.grant->task_count;
     capacities.push_back(
-        room_for(spec, room, job.spec->cpus_per_task, state.settings().max_tasks_per_node));
+        room_for(spec, room, job.spec->request.cpus_per_task, state.settings().max_tasks_per_node));
   }
   const std::uint32_t tasks = spec.is_task_count_given ? std::max(spec.task_count, 1U) : planned;
   const std::vector<std::uint32_t> counts = spread(tasks, capacities);
@@ -387,7 +387,8 @@ StepLayoutRef lay_out_first_step(const ClusterState& state, const Job& job) {
     NodeGrant& part = layout->nodes[i];
     part.task_count = counts[i];
     if (is_exact)
-      part.cpus = part.cpus.lowest(std::size_t{counts[i]} * std::max(1U, job.spec->cpus_per_task));
+      part.cpus =
+          part.cpus.lowest(std::size_t{counts[i]} * std::max(1U, job.spec->request.cpus_per_task));
   }
   std::erase_if(layout->nodes, [](const NodeGrant& grant) { return grant.task_count == 0; });
   return layout;
@@ -399,7 +400,9 @@ Result<StepCreated> create_step(const ClusterState& state, JobId id, StepSpecRef
   if (job == nullptr) return fail(ErrorCode::kNotFound, "Invalid job id specified");
   if (!access::may_control(*job, identity))
     return fail(ErrorCode::kPermissionDenied, "Access/permission denied");
-  if (job->is_pending()) return fail(ErrorCode::kFailedPrecondition, "Job is pending execution");
+  if (job->is_pending())
+    return fail(ErrorCode::kFailedPrecondition, ErrorCause::kJobPending,
+                "Job is pending execution");
   if (is_finished(job->state))
     return fail(ErrorCode::kFailedPrecondition, "Job/step already completing or completed");
   if (job->state == JobState::kSuspended) return fail(ErrorCode::kUnavailable, "Job is suspended");

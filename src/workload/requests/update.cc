@@ -16,6 +16,7 @@
 #include "slurm/dependency_text.h"
 #include "slurm/duration_text.h"
 #include "slurm/hostlist.h"
+#include "slurm/request_text.h"
 #include "slurm/update_keys.h"
 #include "state/resource_need.h"
 #include "text/words.h"
@@ -187,8 +188,8 @@ Refusal set_node_count(JobEdit& edit, const std::string& value) {
       dash == std::string::npos ? low : parse_whole32(std::string_view(value).substr(dash + 1));
   if (!low || !high || *high < *low || *low == 0)
     return invalid("Node count specification invalid", value);
-  edit.edit_spec().min_nodes = *low;
-  edit.edit_spec().max_nodes = *high;
+  edit.edit_spec().request.min_nodes = *low;
+  edit.edit_spec().request.max_nodes = *high;
   return std::nullopt;
 }
 
@@ -202,7 +203,9 @@ Refusal set_text(JobEdit& edit, JobText key, const std::string& value, bool only
   if (only_pending) {
     if (auto refused = edit.require_pending()) return refused;
   }
-  edit.edit_spec().text.set(key, value);
+  JobSpec& spec = edit.edit_spec();
+  spec.text.set(key, value);
+  if (const Status parsed = parse_request(spec); !parsed.has_value()) return parsed.error();
   return std::nullopt;
 }
 
@@ -284,7 +287,7 @@ Status check_edited(const JobEdit& edit) {
     const PartitionConfig& partition = edit.state.partition(index);
     if (has_new_place) TRY(admission::check_access(partition, spec, edit.identity));
     if (edit.change.partitions || edit.change.time_limit ||
-        spec.min_nodes != edit.job.spec->min_nodes) {
+        spec.request.min_nodes != edit.job.spec->request.min_nodes) {
       TRY(admission::check_limits(partition, spec, edit.state.settings()));
     }
     const ResourceRequest need = TRY(resource_need(spec, partition, edit.state.settings()));

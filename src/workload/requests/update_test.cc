@@ -74,7 +74,7 @@ TEST(UpdateJob, ChangesWhatIsNamed) {
   EXPECT_EQ(change_of(log, job, "Nice", "10").priority, -9);
   EXPECT_EQ(change_of(log, job, "Priority", "7", kRoot).priority, 7);
   EXPECT_EQ(change_of(log, job, "Partition", "other").partitions, std::vector{PartitionIndex(1)});
-  EXPECT_EQ(change_of(log, job, "NumNodes", "1-2").spec->max_nodes, 2U);
+  EXPECT_EQ(change_of(log, job, "NumNodes", "1-2").spec->request.max_nodes, 2U);
   EXPECT_EQ(change_of(log, job, "JobName", "new").spec->name(), "new");
   EXPECT_FALSE(change_of(log, job, "Requeue", "0").spec->is_requeue);
   const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 4), 0});
