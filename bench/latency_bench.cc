@@ -36,7 +36,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSettleSeconds = 60;
+constexpr int kSteadySeconds = 60;
 
 struct Options {
   std::string address;
@@ -161,7 +161,7 @@ class Pollers {
     }
   }
   /// True once each has been answered twice: the rush of their coming is over.
-  bool is_settled() const {
+  bool is_steady() const {
     return std::all_of(results_, results_ + options_.pollers,
                        [](const PollerResult& result) { return result.polls >= 2; });
   }
@@ -264,9 +264,9 @@ int measure(const Options& options) {
   auto io = kj::setupAsyncIo();
   auto client = ControllerClient::connect(io, options.address);
   if (!client.has_value()) die(client.error().text());
-  for (int waited = 0; waited == 0 || !pollers.is_settled(); ++waited) {
-    if (waited == 4 * kSettleSeconds)
-      die(fmt::format("not all pollers were answered within {} s", kSettleSeconds));
+  for (int waited = 0; waited == 0 || !pollers.is_steady(); ++waited) {
+    if (waited == 4 * kSteadySeconds)
+      die(fmt::format("not all pollers were answered within {} s", kSteadySeconds));
     io.provider->getTimer().afterDelay(250 * kj::MILLISECONDS).wait(io.waitScope);
   }
   pollers.begin();

@@ -27,8 +27,8 @@ std::optional<Placement> try_place(const ClusterSnapshot& snapshot, const FreeTa
   if (partition_refusal(snapshot, *job.request, job.time_limit, turn.partition) !=
       PendingReason::kNone)
     return std::nullopt;
-  const Fitter fitter(snapshot.facts(), shape.demand,
-                      node_rule(snapshot.facts(), *job.request, turn.partition));
+  const Fitter fitter(snapshot.inventory(), shape.demand,
+                      node_rule(snapshot.inventory(), *job.request, turn.partition));
   return place(
       fitter, TableAvailability(free),
       node_limits(*job.request, snapshot.partition(turn.partition)).limits, order,
@@ -50,7 +50,7 @@ std::vector<Turn> queue_of(const ClusterSnapshot& snapshot, JobId last_job) {
 
 /// The queue in order, windows aside: what a pass without windows must start, and where.
 std::map<JobId, Placement> starts_without_windows(const ClusterSnapshot& snapshot, JobId last_job) {
-  const std::vector<NodeIndex> order = BestFitOrder(snapshot.facts(), snapshot.free()).nodes();
+  const std::vector<NodeIndex> order = BestFitOrder(snapshot.inventory(), snapshot.free()).nodes();
   FreeTable free = snapshot.free();
   std::map<JobId, Placement> started;
   for (const Turn& turn : queue_of(snapshot, last_job)) {
@@ -114,7 +114,7 @@ void check_room(const ClusterSnapshot& snapshot, const Plan& plan) {
 void check_first_window(const ClusterSnapshot& snapshot, const Plan& plan) {
   if (plan.windows.empty()) return;
   const Window& window = plan.windows.front();
-  const std::vector<NodeIndex> order = static_order(snapshot.facts());
+  const std::vector<NodeIndex> order = static_order(snapshot.inventory());
   std::set<TimePoint> instants;
   for (const ExpectedEnd& end : snapshot.ends()) instants.insert(end.end);
   for (const Start& start : plan.starts) instants.insert(start.end);

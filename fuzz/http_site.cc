@@ -31,19 +31,19 @@ Caller caller_of(const Identity& identity, const std::string& name, TimePoint un
 class Port final : public api::ApiPort {
  public:
   Port(kj::AsyncIoContext& io, const std::string& folder) : io_(io) {
-    facts_.token_key = kKey;
-    facts_.cluster_id = HttpSite::kClusterId;
-    facts_.cluster_name = "c";
-    facts_.version = "0";
-    facts_.address = "localhost:8080";
-    facts_.operator_user = UserId(0);
-    facts_.operator_name = "root";
+    settings_.token_key = kKey;
+    settings_.cluster_id = HttpSite::kClusterId;
+    settings_.cluster_name = "c";
+    settings_.version = "0";
+    settings_.address = "localhost:8080";
+    settings_.operator_user = UserId(0);
+    settings_.operator_name = "root";
     SqliteMetricOptions options;
     options.path = folder + "/metrics.db";
     auto metrics = open_sqlite_metrics(options);
     FUZZ_EXPECT(metrics.has_value(), "no store of metrics");
     metrics_ = std::move(*metrics);
-    auto tokens = TokenStore::open(folder + "/tokens", facts_.token_key, now());
+    auto tokens = TokenStore::open(folder + "/tokens", settings_.token_key, now());
     FUZZ_EXPECT(tokens.has_value(), "no store of tokens");
     tokens_ = std::move(*tokens);
     for (std::uint32_t trial = 1; trial <= 2; ++trial)
@@ -122,13 +122,13 @@ class Port final : public api::ApiPort {
     read(*metrics_);
     return kj::READY_NOW;
   }
-  kj::Promise<void> work(std::function<void()> labour) override {
-    labour();
+  kj::Promise<void> work(std::function<void()> work_item) override {
+    work_item();
     return kj::READY_NOW;
   }
   void set_progress(TrialId, double) override {}
   void set_runner_state(TrialId, std::string) override {}
-  RunnerFacts runner_facts(TrialId) const override { return {}; }
+  RunnerStatus runner_status(TrialId) const override { return {}; }
   api::ServiceBook& services() override { return services_; }
   kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string&, std::uint16_t) override {
     return kj::Exception(kj::Exception::Type::DISCONNECTED, __FILE__, __LINE__,
@@ -144,21 +144,21 @@ class Port final : public api::ApiPort {
     }
     return std::nullopt;
   }
-  UserFacts user_facts(UserId) override { return {}; }
+  UserAccount user_account(UserId) override { return {}; }
   kj::Promise<void> with_tokens(std::function<void(TokenStore&)> task) override {
     task(*tokens_);
     return kj::READY_NOW;
   }
   void forget_callers() override { known_.clear(); }
   api::LoginGuard& logins() override { return logins_; }
-  const Facts& facts() const override { return facts_; }
+  const ServerSettings& settings() const override { return settings_; }
   api::KnownCallers& known() { return known_; }
 
  private:
   Gateway& gateway() { return cluster().gateway(); }
 
   kj::AsyncIoContext& io_;
-  Facts facts_;
+  ServerSettings settings_;
   std::unique_ptr<SmallCluster>
       cluster_;              ///< made when it is first asked for: most inputs never get so far
   std::vector<JobId> jobs_;  ///< of the trials
@@ -210,7 +210,7 @@ kj::Promise<void> read_all(kj::AsyncInputStream& stream, std::string& into) {
 }  // namespace
 
 struct HttpSite::State {
-  std::string exchange(std::string_view bytes, std::optional<Duration> patience);
+  std::string exchange(std::string_view bytes, std::optional<Duration> timeout);
   State() : hosts({"localhost"}) { settings.errorHandler = errors; }
 
   kj::AsyncIoContext io = kj::setupAsyncIo();
@@ -233,11 +233,11 @@ HttpSite::~HttpSite() = default;
 std::string HttpSite::exchange(std::string_view bytes) {
   return state_->exchange(bytes, std::nullopt);
 }
-std::string HttpSite::exchange_for(std::string_view bytes, Duration patience) {
-  return state_->exchange(bytes, patience);
+std::string HttpSite::exchange_for(std::string_view bytes, Duration timeout) {
+  return state_->exchange(bytes, timeout);
 }
 
-std::string HttpSite::State::exchange(std::string_view bytes, std::optional<Duration> patience) {
+std::string HttpSite::State::exchange(std::string_view bytes, std::optional<Duration> timeout) {
   const Quiet quiet;
   State& state = *this;
   state.port.begin();
@@ -260,10 +260,10 @@ std::string HttpSite::State::exchange(std::string_view bytes, std::optional<Dura
                      .eagerlyEvaluate(nullptr);
   auto limit =
       state.io.provider->getTimer()
-          .afterDelay(patience ? patience->microseconds() * kj::MICROSECONDS : 20 * kj::SECONDS)
-          .then([&] { FUZZ_EXPECT(patience, "a request is never answered"); });
+          .afterDelay(timeout ? timeout->microseconds() * kj::MICROSECONDS : 20 * kj::SECONDS)
+          .then([&] { FUZZ_EXPECT(timeout, "a request is never answered"); });
   served.catch_([](kj::Exception&&) {}).exclusiveJoin(kj::mv(limit)).wait(state.io.waitScope);
-  if (!patience) drained.wait(state.io.waitScope);
+  if (!timeout) drained.wait(state.io.waitScope);
   state.port.finish();
   return answer;
 }

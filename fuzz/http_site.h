@@ -25,7 +25,7 @@ class HttpSite {
   std::string exchange(std::string_view bytes);
   /// The same for what may wait for something that does not happen: what had been answered after so
   /// long.
-  std::string exchange_for(std::string_view bytes, Duration patience);
+  std::string exchange_for(std::string_view bytes, Duration timeout);
   /// Where the next exchange finds a cluster that was prepared for it.
   SmallCluster& cluster();
   const api::Router& router() const;

@@ -14,7 +14,7 @@ namespace muster::fuzz {
 namespace {
 
 constexpr std::size_t kSpareMax = 256 * 1024;
-constexpr auto kPatience = std::chrono::seconds(20);
+constexpr auto kTimeout = std::chrono::seconds(20);
 
 /// The controller's answers to clients and agents, without threads between.
 class Calls final : public ClientCalls, public AgentCalls {
@@ -126,7 +126,7 @@ void RpcDoor::feed(std::string_view bytes) {
   state.calls.begin();
   const auto fd = connect_to("unix:" + state.folder + "/door");
   FUZZ_EXPECT(fd.has_value(), "the door cannot be dialled");
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kTimeout;
   std::string answer(kSpareMax, '\0');
   bool is_said = false;
   for (bool is_over = false; !is_over;) {

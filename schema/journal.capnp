@@ -189,8 +189,8 @@ struct ExperimentDeleted { experiment @0 :UInt32; }
 struct CollectionBegun { collection @0 :M.Collection; }
 struct CollectionEnded { job @0 :UInt32; isDone @1 :Bool; }
 
-struct RunNoted { job @0 :UInt32; note @1 :UInt8; }
-struct CheckpointNoted { checkpoint @0 :M.Checkpoint; }
+struct RunSignalled { job @0 :UInt32; note @1 :UInt8; }
+struct CheckpointRecorded { checkpoint @0 :M.Checkpoint; }
 struct DocumentStored { document @0 :M.Document; }
 struct DocumentDeleted { kind @0 :UInt8; id @1 :UInt32; }
 
@@ -229,8 +229,8 @@ struct Event {
     trialReported @23 :TrialReported;
     trialFlagged @24 :TrialFlagged;
     trialEnded @25 :TrialEnded;
-    runNoted @26 :RunNoted;
-    checkpointNoted @27 :CheckpointNoted;
+    runSignalled @26 :RunSignalled;
+    checkpointRecorded @27 :CheckpointRecorded;
     documentStored @28 :DocumentStored;
     documentDeleted @29 :DocumentDeleted;
     trialSourced @30 :TrialSourced;
@@ -305,7 +305,7 @@ struct JobRecord {
   arrayJob @20 :UInt32;
   hasArrayIndex @21 :Bool;
   arrayIndex @22 :UInt32;
-  arrayFacts @23 :M.ArrayFacts;
+  arrayRange @23 :M.ArrayRange;
   array @24 :M.ArraySpec;
   dependencies @25 :M.DependencySet;
   firstStep @26 :M.StepSpec;

@@ -392,7 +392,7 @@ struct ArraySpec {
   throttle @1 :UInt32;
 }
 
-struct ArrayFacts {
+struct ArrayRange {
   taskCount @0 :UInt32;
   indexMin @1 :UInt32;
   indexMax @2 :UInt32;

@@ -542,7 +542,7 @@ struct LaunchStep {
   endTime @19 :Int64;
   arrayJob @20 :UInt32;
   arrayIndex @21 :UInt32;
-  array @22 :M.ArrayFacts;
+  array @22 :M.ArrayRange;
   restartCount @23 :UInt32;
   killWait @24 :Int64;
   isFileAppend @25 :Bool;

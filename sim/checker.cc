@@ -418,7 +418,7 @@ void Checker::published(const EventBatch& batch) {
   for (const Event& event : batch.events) follow(event);
 }
 
-void Checker::note_hash(const ClusterState& state) {
+void Checker::record_hash(const ClusterState& state) {
   const std::size_t seq = state.seq().value();
   if (hashes_.size() <= seq) hashes_.resize(seq + 1, 0);
   const std::uint64_t hash = state.hash();

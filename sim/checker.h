@@ -103,7 +103,7 @@ class Checker : private Knowledge {
   /// Batches become durable in order and for good.
   void published(const EventBatch& batch);
   Seq last_published() const { return published_; }
-  void note_hash(const ClusterState& state);
+  void record_hash(const ClusterState& state);
   /// CHECKs that a replica equals what was seen at its sequence number. `what` names it.
   void compare(const ClusterState& state, const char* what);
   /// A new controller stands on what it read: nothing that was published may be missing. What had

@@ -244,7 +244,7 @@ void Controller::send(NodeIndex node, const ToAgent& message) {
 void Controller::publish(DurableUpdate update) {
   world_.checker.published(*update.batch);
   replica_.apply(*update.batch);
-  world_.checker.note_hash(replica_.state());
+  world_.checker.record_hash(replica_.state());
   to_planner_.push_back(update.batch);
   schedule_planner();
   if (concerns_search(*update.batch)) {

@@ -40,7 +40,7 @@ Status Disk::open_once() {
   return {};
 }
 
-/// As with_patience of apps/musterd/main.cc.
+/// As wait_for_room of apps/musterd/main.cc.
 void Disk::open() {
   for (int attempt = 0;; ++attempt) {
     CHECK(attempt < 10, "the stores do not open on a disk that works");

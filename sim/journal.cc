@@ -25,7 +25,7 @@ EventBatchRef recoded(const EventBatch& batch) {
 
 Result<Epoch> JournalStorage::take_lead(Epoch beyond) {
   auto epoch = base().take_lead(beyond);
-  while (!epoch.has_value()) {  // as with_patience of apps/musterd/main.cc
+  while (!epoch.has_value()) {  // as wait_for_room of apps/musterd/main.cc
     disk_->restart();
     epoch = base().take_lead(beyond);
   }
@@ -105,8 +105,8 @@ void Journal::end_turn(std::vector<ToJournal> messages) {
   under_way_.clear();
   if (disk_ != nullptr && disk_->is_gone()) return listener_.on_over();
   is_in_turn_ = false;
-  if (!waiting_.empty() || role_->patience() == Duration()) return begin_turn();
-  timeline_.after(role_->patience(), [this, generation, turns = turns_] {
+  if (!waiting_.empty() || role_->timeout() == Duration()) return begin_turn();
+  timeline_.after(role_->timeout(), [this, generation, turns = turns_] {
     if (generation == generation_ && turns == turns_) begin_turn();
   });
 }

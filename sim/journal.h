@@ -48,8 +48,8 @@ class JournalStorage final : public muster::Journal {
   }
   Result<std::string> read_blob(BlobId id) override;
   Result<std::vector<BlobId>> damaged_blobs() override { return base().damaged_blobs(); }
-  Status note_damaged(BlobId id) override { return base().note_damaged(id); }
-  Result<std::vector<BlobId>> noted_damaged() override { return base().noted_damaged(); }
+  Status record_damaged(BlobId id) override { return base().record_damaged(id); }
+  Result<std::vector<BlobId>> recorded_damaged() override { return base().recorded_damaged(); }
   Status begin_checkpoint() override { return base().begin_checkpoint(); }
   Status add_slice(const std::string& record) override { return base().add_slice(record); }
   Status finish_checkpoint(const CheckpointSeal& seal) override {

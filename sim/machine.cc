@@ -119,7 +119,7 @@ void Supervised::hear_exit(std::size_t i, ExitStatus status) {
   settle();
 }
 
-/// After the last task the container is found empty, a little later.
+/// After the last task the cgroup is found empty, a little later.
 void Supervised::settle() {
   if (!logic_.is_tasks_over() || logic_.is_ended()) return;
   Machine& node = node_;

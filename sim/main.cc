@@ -108,10 +108,10 @@ void run_for(World& world, Duration span) {
 }
 
 bool are_all_linked(const World& world) {
-  constexpr Duration kSettled = Duration::seconds(5);
+  constexpr Duration kSteadyAfter = Duration::seconds(5);
   return std::ranges::all_of(world.nodes, [&](const auto& node) {
     return node->link() != nullptr && node->up_since().is_set() &&
-           world.timeline.now() - node->up_since() >= kSettled;
+           world.timeline.now() - node->up_since() >= kSteadyAfter;
   });
 }
 

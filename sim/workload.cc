@@ -66,7 +66,7 @@ bool Workload::is_all_asked() const {
 
 void Workload::rewind(const Jobs& then) {
   std::erase_if(jobs_, [&](const auto& entry) { return !then.contains(entry.first); });
-  for (auto& [id, facts] : jobs_) facts.is_cancelled = then.at(id).is_cancelled;
+  for (auto& [id, client_job] : jobs_) client_job.is_cancelled = then.at(id).is_cancelled;
   for (const auto& [id, call] : calls_) call->first.reset();
 }
 
@@ -110,10 +110,10 @@ void Workload::send(const std::shared_ptr<Call>& call) {
       world_.controller->command(std::move(command));
     });
   }
-  const Duration patience =
+  const Duration timeout =
       Duration::milliseconds(call->is_patient ? 20'000 : world_.rng.between(500, 10'000));
   const std::weak_ptr<Call> weak = call;
-  world_.timeline.after(patience, [this, weak] {
+  world_.timeline.after(timeout, [this, weak] {
     if (const auto open = weak.lock(); open != nullptr && calls_.contains(open->id.low)) send(open);
   });
 }
@@ -153,7 +153,7 @@ void Workload::take_answer(const std::shared_ptr<Call>& call) {
 
 // ---- jobs ----
 
-JobSpec Workload::draw_spec(JobFacts& facts) {
+JobSpec Workload::draw_spec(ClientJob& client_job) {
   Rng& rng = world_.rng;
   const Options& options = world_.options;
   JobSpec spec;
@@ -190,12 +190,12 @@ JobSpec Workload::draw_spec(JobFacts& facts) {
     spec.signal_number = SIGUSR1,
     spec.signal_seconds = static_cast<std::uint32_t>(rng.between(1, 30));
   const std::uint64_t kind = rng.below(10);
-  facts.kind = spec.kind = kind < 7   ? JobKind::kBatch
-                           : kind < 8 ? JobKind::kInteractive
-                                      : JobKind::kRun;
-  if (facts.kind == JobKind::kBatch && rng.chance(0.2)) {
-    facts.array_size = static_cast<std::uint32_t>(rng.between(1, 12));
-    std::string text = "0-" + std::to_string(facts.array_size - 1);
+  client_job.kind = spec.kind = kind < 7   ? JobKind::kBatch
+                                : kind < 8 ? JobKind::kInteractive
+                                           : JobKind::kRun;
+  if (client_job.kind == JobKind::kBatch && rng.chance(0.2)) {
+    client_job.array_size = static_cast<std::uint32_t>(rng.between(1, 12));
+    std::string text = "0-" + std::to_string(client_job.array_size - 1);
     if (rng.chance(0.5)) text += "%" + std::to_string(rng.between(1, 4));
     spec.text.set(JobText::kArray, text);
   }
@@ -226,40 +226,41 @@ std::shared_ptr<StepSpec> Workload::draw_step(std::uint32_t tasks) {
 }
 
 void Workload::submit() {
-  JobFacts facts;
+  ClientJob client_job;
   SubmitJob request;
-  auto spec = std::make_shared<JobSpec>(draw_spec(facts));
-  if (facts.kind == JobKind::kRun) {
+  auto spec = std::make_shared<JobSpec>(draw_spec(client_job));
+  if (client_job.kind == JobKind::kRun) {
     auto step = draw_step(spec->request.task_count);
     step->task_count = spec->request.task_count;
     step->cpus_per_task = spec->request.cpus_per_task;
     step->is_overlap = false;
     request.first_step = std::move(step);
   }
-  if (facts.kind == JobKind::kBatch)
+  if (client_job.kind == JobKind::kBatch)
     request.script = bytes("#!/bin/sh\n# " + std::to_string(world_.rng.below(20)));
   request.environment = bytes("A=" + std::to_string(world_.rng.below(5)));
   request.spec = std::move(spec);
-  call(std::move(request), false, [this, facts](const Reply& reply) {
+  call(std::move(request), false, [this, client_job](const Reply& reply) {
     if (reply.error) {
       ++refused_;
       return;
     }
-    submitted(reply.job, facts);
+    submitted(reply.job, client_job);
   });
 }
 
-void Workload::submitted(JobId job, const JobFacts& facts) {
+void Workload::submitted(JobId job, const ClientJob& client_job) {
   ++submitted_;
   if (world_.options.is_only_batch && !world_.options.is_checked_deeply) {
-    if (jobs_.size() < 1000 || job.value() % 64 == 0) jobs_.emplace(job, facts);
+    if (jobs_.size() < 1000 || job.value() % 64 == 0) jobs_.emplace(job, client_job);
     return;
   }
-  CHECK(jobs_.emplace(job, facts).second, "job id {} is given to two clients", job.value());
-  if (facts.kind == JobKind::kInteractive) {
+  CHECK(jobs_.emplace(job, client_job).second, "job id {} is given to two clients", job.value());
+  if (client_job.kind == JobKind::kInteractive) {
     world_.timeline.after(Duration::seconds(world_.rng.between(1, 20)),
                           [this, job] { run_allocation(job); });
-  } else if (facts.kind == JobKind::kBatch && facts.array_size == 0 && world_.rng.chance(0.2)) {
+  } else if (client_job.kind == JobKind::kBatch && client_job.array_size == 0 &&
+             world_.rng.chance(0.2)) {
     world_.timeline.after(Duration::seconds(world_.rng.between(0, 20)),
                           [this, job] { create_step(job); });
   }
@@ -268,8 +269,8 @@ void Workload::submitted(JobId job, const JobFacts& facts) {
 void Workload::create_step(JobId job) {
   const auto found = jobs_.find(job);
   if (found == jobs_.end()) return;
-  JobFacts& facts = found->second;
-  if (facts.is_cancelled || ++facts.steps_asked > 6) return;
+  ClientJob& client_job = found->second;
+  if (client_job.is_cancelled || ++client_job.steps_asked > 6) return;
   CreateStep request;
   request.job = job;
   request.spec = draw_step(2);
@@ -320,16 +321,16 @@ JobId Workload::any_job() {
 /// One thing at a time is done to a job, so that what was acknowledged last is what must hold.
 void Workload::touch_job() {
   const JobId job = any_job();
-  JobFacts& facts = jobs_[job];
-  if (facts.is_busy || facts.is_cancelled) return;
-  facts.is_busy = true;
+  ClientJob& client_job = jobs_[job];
+  if (client_job.is_busy || client_job.is_cancelled) return;
+  client_job.is_busy = true;
   const auto done = [this, job](const Reply&) {
     if (const auto found = jobs_.find(job); found != jobs_.end()) found->second.is_busy = false;
   };
   JobSelector selector = all_of(job);
-  if (facts.array_size > 0 && world_.rng.chance(0.5)) {
+  if (client_job.array_size > 0 && world_.rng.chance(0.5)) {
     selector.is_element = true;
-    for (std::uint32_t i = 0; i < facts.array_size; ++i) {
+    for (std::uint32_t i = 0; i < client_job.array_size; ++i) {
       if (world_.rng.chance(0.3)) selector.indices.set(i);
     }
     if (selector.indices.empty()) selector.indices.set(0);
@@ -345,7 +346,7 @@ void Workload::touch_job() {
     call(std::move(cancel), false, [this, job, is_whole](const Reply& reply) {
       const auto found = jobs_.find(job);
       if (found == jobs_.end()) return;
-      JobFacts& touched = found->second;
+      ClientJob& touched = found->second;
       touched.is_busy = false;
       if (!is_whole || is_refused(reply)) return;
       touched.is_cancelled = true;
@@ -558,7 +559,7 @@ void Workload::report(TrialId trial, std::uint32_t run, std::uint32_t epochs) {
   call(ReportTrial{trial, run, epochs, {{"loss", metric}, {"epochs", static_cast<double>(epochs)}}},
        false, [](const Reply&) {});
   if (!has_session(trial)) return;
-  call(NoteRun{trial, run, RunNote::kSession}, false, [](const Reply&) {});
+  call(RecordRun{trial, run, RunSignal::kSession}, false, [](const Reply&) {});
   if (epochs % 2 == 0) save(trial, run, epochs);
 }
 
@@ -574,13 +575,13 @@ void Workload::save(TrialId trial, std::uint32_t run, std::uint32_t epochs) {
   checkpoint.run = run;
   checkpoint.steps_completed = epochs;
   checkpoint.metadata = checkpoint.resources = "{}";
-  call(NoteCheckpoint{checkpoint, false}, false,
+  call(RecordCheckpoint{checkpoint, false}, false,
        [this, checkpoint](const Reply& announced) mutable {
          if (announced.error) return;
          checkpoint.state = CheckpointState::kCompleted;
          const std::string uuid = checkpoint.uuid;
          const auto steps = static_cast<std::uint32_t>(checkpoint.steps_completed);
-         call(NoteCheckpoint{std::move(checkpoint), false}, false,
+         call(RecordCheckpoint{std::move(checkpoint), false}, false,
               [this, uuid, steps](const Reply& reported) {
                 if (!reported.error) checkpoints_[uuid] = steps;
               });
@@ -595,7 +596,7 @@ bool Workload::stops_as_asked(TrialId trial, std::uint32_t run) {
   const Job* job = known == nullptr ? nullptr : state.jobs().find(known->job);
   if (job == nullptr || job->run == nullptr || run_number(*job) != run || !job->run->stop)
     return false;
-  call(NoteRun{trial, run, RunNote::kStopAcknowledged}, false,
+  call(RecordRun{trial, run, RunSignal::kStopAcknowledged}, false,
        [this, trial, run](const Reply& reply) {
          if (!reply.error) acknowledged_.insert({trial, run});
        });
@@ -688,7 +689,7 @@ std::string Workload::unfinished() const {
                         experiment_state_name(experiment.state), experiment.open_trials,
                         experiment.inputs.size());
   }
-  for (const auto& [id, facts] : jobs_) {
+  for (const auto& [id, client_job] : jobs_) {
     const bool is_known = state.jobs().find(id) != nullptr || world_.checker.has_ended(id);
     CHECK(is_known, "job {} was acknowledged and is nowhere", id.value());
   }

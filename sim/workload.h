@@ -22,14 +22,14 @@ struct World;
 
 class Workload {
  public:
-  struct JobFacts {
+  struct ClientJob {
     std::uint32_t array_size = 0;
     JobKind kind = JobKind::kBatch;
     bool is_busy = false;  ///< somebody is doing something to it
     bool is_cancelled = false;
     std::uint32_t steps_asked = 0;
   };
-  using Jobs = std::map<JobId, JobFacts>;
+  using Jobs = std::map<JobId, ClientJob>;
 
   explicit Workload(World& world) : world_(world) {}
 
@@ -77,7 +77,7 @@ class Workload {
   void send(const std::shared_ptr<Call>& call);
   void take_answer(const std::shared_ptr<Call>& call);
   void submit();
-  void submitted(JobId job, const JobFacts& facts);
+  void submitted(JobId job, const ClientJob& client_job);
   void run_allocation(JobId job);
   void create_step(JobId job);
   void cancel_step_later(const StepId& step);
@@ -99,7 +99,7 @@ class Workload {
   void give_second_lives(const ClusterState& state);
   bool has_session(TrialId trial) const;
   void save(TrialId trial, std::uint32_t run, std::uint32_t epochs);
-  JobSpec draw_spec(JobFacts& facts);
+  JobSpec draw_spec(ClientJob& client_job);
   std::shared_ptr<StepSpec> draw_step(std::uint32_t tasks);
   JobId any_job();
 

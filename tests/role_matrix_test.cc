@@ -102,8 +102,8 @@ StoreDocument model_of(const std::string& name, std::uint32_t id = 0) {
   store.document.body = "{}";
   return store;
 }
-NoteCheckpoint checkpoint_note() {
-  NoteCheckpoint note;
+RecordCheckpoint checkpoint_note() {
+  RecordCheckpoint note;
   note.checkpoint.uuid = kUuid;
   note.checkpoint.trial = TrialId(1);
   note.checkpoint.run = 1;

@@ -12,10 +12,10 @@ constexpr Duration kHeartbeat = Duration::seconds(1);
 /// Ended steps and runs remembered against launches that come late.
 constexpr std::size_t kPastMax = 4096;
 /// How long an end waits for what its tasks wrote: what lines set off comes before it then.
-constexpr Duration kOutputPatience = Duration::seconds(60);
+constexpr Duration kOutputTimeout = Duration::seconds(60);
 /// How long a supervisor that is told to end its step may be silent: one that lives says so at
 /// once.
-constexpr Duration kAnswerPatience = Duration::seconds(30);
+constexpr Duration kAnswerTimeout = Duration::seconds(30);
 /// A tick that comes so late means that this process stood still.
 constexpr Duration kPause = Duration::seconds(2);
 /// Stands for all steps of a run; no step has this number.
@@ -160,7 +160,7 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
       return tell_lost(end->id, end->launch_key, 0);
     if (found->second.done) return tell_end(found->first, found->second);
     order(found->first, found->second, TerminateJob{end->id.job, end->id.attempt, "", Duration()});
-    if (!found->second.answer_by.is_set()) found->second.answer_by = now + kAnswerPatience;
+    if (!found->second.answer_by.is_set()) found->second.answer_by = now + kAnswerTimeout;
   } else {
     JobId job;
     std::uint32_t attempt = 0;
@@ -181,8 +181,7 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
       if (step->first.job != job || step->first.attempt != attempt) break;
       order(step->first, step->second, message);
       const bool is_end = holds_alternative<TerminateJob>(message) && !step->second.done;
-      if (is_end && !step->second.answer_by.is_set())
-        step->second.answer_by = now + kAnswerPatience;
+      if (is_end && !step->second.answer_by.is_set()) step->second.answer_by = now + kAnswerTimeout;
     }
     // A launch that came in this same turn has not been recorded: it simply never starts.
     if (holds_alternative<TerminateJob>(message)) {
@@ -492,7 +491,7 @@ void Agent::on_tick(TimePoint now) {
   if (last_tick_.is_set() && now - last_tick_ > kPause) {
     for (auto& [id, step] : steps_) {
       step.since = now;
-      if (step.answer_by.is_set()) step.answer_by = now + kAnswerPatience;
+      if (step.answer_by.is_set()) step.answer_by = now + kAnswerTimeout;
     }
   }
   last_tick_ = now;
@@ -508,7 +507,7 @@ void Agent::on_tick(TimePoint now) {
     if (is_connected_ && step.is_running && !step.is_told && !step.done) tell_running(id, step);
     if (!step.is_end_due || !is_connected_) continue;
     if (!step.due_since.is_set()) step.due_since = now;
-    if (now - step.due_since < kOutputPatience) continue;
+    if (now - step.due_since < kOutputTimeout) continue;
     step.is_end_due = false;
     tell(*step.done);
   }

@@ -35,7 +35,7 @@ void OutputShipper::on_tick(TimePoint now) {
     return file.is_asked && (!file.is_known || file.sent > file.stored || file.is_end_sent);
   });
   if (!is_waiting) last_answer_ = now;
-  if (is_connected_ && now - last_answer_ > options_.patience) {
+  if (is_connected_ && now - last_answer_ > options_.timeout) {
     last_answer_ = now;
     ask_anew();
   }

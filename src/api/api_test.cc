@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "api/determined/code_archive.h"
-#include "api/determined/places.h"
+#include "api/determined/workspace_ids.h"
 #include "api/http/fields.h"
 #include "api/http/list_order.h"
 #include "api/http/openapi.h"
@@ -249,13 +249,13 @@ TEST(Places, FollowTheLabels) {
   put(DocumentKind::kWorkspace, 1, 0, "w");
   put(DocumentKind::kProject, 1, 1, "p");
   ExperimentLabels labels;
-  EXPECT_EQ(place_of(catalog, labels).project, kFirstPlace);
+  EXPECT_EQ(place_of(catalog, labels).project, kFirstWorkspaceId);
   labels.workspace = "w";
   labels.project = "p";
   EXPECT_EQ(place_of(catalog, labels).workspace, 2U);
   EXPECT_EQ(place_of(catalog, labels).project, 2U);
   labels.workspace = "gone";
-  EXPECT_EQ(place_of(catalog, labels).workspace, kFirstPlace);
+  EXPECT_EQ(place_of(catalog, labels).workspace, kFirstWorkspaceId);
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ constexpr std::string_view kLoginPath = "/api/v1/auth/login";
 /// A user that is gone, and groups that changed, show after so long.
 constexpr Duration kConfirmedFor = Duration::seconds(60);
 /// A stranger's whole body, and what comes of a caller's at a time.
-constexpr kj::Duration kStrangerBodyPatience = 10 * kj::SECONDS;
-constexpr kj::Duration kPiecePatience = 30 * kj::SECONDS;
+constexpr kj::Duration kStrangerBodyTimeout = 10 * kj::SECONDS;
+constexpr kj::Duration kPieceTimeout = 30 * kj::SECONDS;
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 constexpr std::uint64_t kDiscardMax = std::uint64_t{512} << 20;
 
@@ -105,7 +105,7 @@ struct TimedBody {
   kj::Timer& timer;
   /// Errors: OVERLOADED: nothing came in time.
   kj::Promise<std::size_t> read(kj::ArrayPtr<kj::byte> buffer) {
-    return timer.timeoutAfter(kPiecePatience, bytes.tryRead(buffer.begin(), 1, buffer.size()));
+    return timer.timeoutAfter(kPieceTimeout, bytes.tryRead(buffer.begin(), 1, buffer.size()));
   }
 };
 
@@ -256,12 +256,12 @@ kj::Promise<Result<Caller>> HttpService::caller_of(const std::string& token) {
                                              found->second.confirmed + kConfirmedFor > now) {
     return Found(found->second.caller);
   }
-  const auto claims = parse_token(token, port_.facts().token_key, now);
+  const auto claims = parse_token(token, port_.settings().token_key, now);
   if (!claims.has_value()) return Found(fail(claims.error()));
   return port_.confirm(*claims).then(
       [this, token, now, claims = *claims](Result<GroupId> group) -> Found {
         if (!group.has_value()) return fail(group.error());
-        Caller caller = caller_with(port_.facts(), claims);
+        Caller caller = caller_with(port_.settings(), claims);
         caller.identity.group = *group;
         if (known_.size() >= kKnownMax) known_.clear();
         known_[token] = KnownCaller{caller, now};
@@ -390,7 +390,7 @@ kj::Promise<void> HttpService::proxied(const ProxyTarget& target, kj::HttpMethod
   // A login does not go along to what users' pages are shown on.
   auto found = caller_of(door_ == Door::kApi || is_program ? given.text : "");
   auto call = kj::heap<ProxyCall>(ProxyCall{port_, method, held->headers, held->cookies, body, {}});
-  if (door_ == Door::kApi && !is_program) call->elsewhere = services_origin(port_.facts(), host);
+  if (door_ == Door::kApi && !is_program) call->elsewhere = services_origin(port_.settings(), host);
   auto& asked = *call;
   auto& wanted = held->target;
   auto answered =
@@ -440,7 +440,7 @@ kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url,
     return proxied(*target, method, headers, body, response);
   if (door_ == Door::kServices) {
     return send(error_reply({ErrorCode::kNotFound, "here is what jobs serve and nothing else",
-                             "the API is at http://" + port_.facts().address}),
+                             "the API is at http://" + port_.settings().address}),
                 response);
   }
   auto parsed = parse_target(view_of(url));
@@ -484,7 +484,7 @@ kj::Promise<void> HttpService::answer_caller(HttpRequest request, GivenToken giv
                                   caller->identity.is_operator)
                    : bodies_.open(fmt::format("peer {}", peer_.name));
   auto read = read_body({exchange.body, port_.timer()}, {most, *share});
-  if (!caller.has_value()) read = port_.timer().timeoutAfter(kStrangerBodyPatience, kj::mv(read));
+  if (!caller.has_value()) read = port_.timer().timeoutAfter(kStrangerBodyTimeout, kj::mv(read));
   return read
       .then(
           [this, request = std::move(request), caller = std::move(caller), most,

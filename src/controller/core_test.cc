@@ -287,7 +287,7 @@ TEST(CoreBatch, JobsOfOneBatchGetIdsInOrderAndShareBlobs) {
   EXPECT_EQ(rig.replies.at(token).at(0).job, JobId(1));
   EXPECT_EQ(rig.replies.at(token).at(1).job, JobId(2));
   EXPECT_EQ(rig.job(JobId(1)).spec->script, rig.job(JobId(2)).spec->script);
-  EXPECT_EQ(rig.core.state().blobs().facts(rig.job(JobId(1)).spec->script)->references, 2U);
+  EXPECT_EQ(rig.core.state().blobs().record(rig.job(JobId(1)).spec->script)->references, 2U);
 }
 
 // ---- a full disk ----

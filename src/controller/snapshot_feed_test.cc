@@ -93,7 +93,7 @@ TEST(SnapshotFeed, ManyNodesThatChangeAreCompiledOnce) {
     feed.on_event(event, state);
     EXPECT_EQ(weights(), before) << "others are still to come";
   }
-  feed.settle(state);
+  feed.refresh(state);
   EXPECT_EQ(weights(), (std::vector<std::uint32_t>{70, 71, 72}));
 }
 

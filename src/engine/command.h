@@ -83,22 +83,22 @@ struct SearchDecision {
 };
 
 /// A line that matches a policy of its trial. Not for clients: what the log thread found.
-struct NoteLogMatch {
+struct RecordLogMatch {
   TrialId trial;
   NodeIndex node;  ///< that sent the line
   LogMatch match;  ///< without the node's name
 };
 
 /// What lines of a log set off.
-using LogFinding = std::variant<NoteLogMatch, MetricReport>;
+using LogFinding = std::variant<RecordLogMatch, MetricReport>;
 
 struct PreparedRequestKinds
     : TypeList<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, PreparedUpdate,
                ReleaseAllocation, RenewLease, CancelStep, Reconfigure, PreparedExperiment,
                ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial, SearchDecision,
-               NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument, PreparedContinuation,
-               DeleteCheckpoints, CollectCheckpoints, SetLogRetention, NoteLogMatch, OperateSearch,
-               ImportExperiment, ImportTrial, ImportCheckpoint> {};
+               RecordRun, RecordCheckpoint, StoreDocument, DeleteDocument, PreparedContinuation,
+               DeleteCheckpoints, CollectCheckpoints, SetLogRetention, RecordLogMatch,
+               OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint> {};
 /// A request that has been checked as far as that needs no state.
 struct PreparedRequest : Variant<PreparedRequestKinds> {
   using Variant::Variant;

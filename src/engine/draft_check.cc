@@ -10,7 +10,7 @@ namespace muster {
 namespace {
 
 /// What of a job the following events of the same draft depend on.
-struct JobFacts {
+struct DraftedJob {
   bool is_pending = true;
   bool is_running = false;
   bool is_suspended = false;
@@ -23,18 +23,18 @@ struct JobFacts {
   std::optional<Bitmap> remaining = {};  ///< of an array's record
 };
 
-JobFacts facts_of(const Job& job) {
-  JobFacts facts;
-  facts.is_pending = job.is_pending() && !job.holds_resources();
-  facts.is_running = job.state == JobState::kRunning;
-  facts.is_suspended = job.state == JobState::kSuspended;
-  facts.is_finished = is_finished(job.state);
-  facts.is_completing = job.is_completing();
-  facts.has_run = job.run != nullptr;
-  facts.attempt = job.attempt;
-  facts.known = &job;
-  if (job.array != nullptr) facts.remaining = job.array->remaining.indices;
-  return facts;
+DraftedJob drafted_job(const Job& job) {
+  DraftedJob drafted;
+  drafted.is_pending = job.is_pending() && !job.holds_resources();
+  drafted.is_running = job.state == JobState::kRunning;
+  drafted.is_suspended = job.state == JobState::kSuspended;
+  drafted.is_finished = is_finished(job.state);
+  drafted.is_completing = job.is_completing();
+  drafted.has_run = job.run != nullptr;
+  drafted.attempt = job.attempt;
+  drafted.known = &job;
+  if (job.array != nullptr) drafted.remaining = job.array->remaining.indices;
+  return drafted;
 }
 
 Status wrong(std::string detail) {
@@ -61,13 +61,13 @@ class Check {
       return wrong(fmt::format("array {} has no elements", event.job.value()));
     if (const TrialId trial = event.spec->trial; trial.value() != 0)
       TRY(check_trial_job(event.job, trial));
-    JobFacts facts;
-    if (event.array) facts.remaining = event.array->indices;
-    jobs_[event.job] = std::move(facts);
+    DraftedJob drafted;
+    if (event.array) drafted.remaining = event.array->indices;
+    jobs_[event.job] = std::move(drafted);
     return {};
   }
   Status operator()(const ArraySplit& event) {
-    JobFacts* record = find(event.array);
+    DraftedJob* record = find(event.array);
     const bool has_element =
         record != nullptr && record->remaining && record->remaining->test(event.index);
     if (!has_element || record->remaining->count() < 2) {
@@ -83,7 +83,7 @@ class Check {
     return {};
   }
   Status operator()(const JobEnding& event) {
-    JobFacts* job = find(event.job);
+    DraftedJob* job = find(event.job);
     if (job == nullptr) return missing(event.job);
     if (job->is_finished && !job->is_completing)
       return wrong(fmt::format("job {} ends twice", event.job.value()));
@@ -93,7 +93,7 @@ class Check {
     return {};
   }
   Status operator()(const JobRequeued& event) {
-    JobFacts* job = find(event.job);
+    DraftedJob* job = find(event.job);
     if (job == nullptr) return missing(event.job);
     const bool has_step = job->known != nullptr && job->known->run != nullptr &&
                           std::ranges::any_of(job->known->run->steps, &StepState::is_running);
@@ -106,7 +106,7 @@ class Check {
     return {};
   }
   Status operator()(const JobChanged& event) {
-    const JobFacts* job = find(event.job);
+    const DraftedJob* job = find(event.job);
     if (job == nullptr) return missing(event.job);
     if (event.partitions) TRY(check_partitions(event.job, *event.partitions));
     if (event.spec == nullptr || job->known == nullptr) return {};
@@ -119,7 +119,7 @@ class Check {
                                        event.job.value()));
   }
   Status operator()(const JobSuspended& event) {
-    JobFacts* job = find(event.job);
+    DraftedJob* job = find(event.job);
     if (job == nullptr || !job->is_running)
       return wrong(fmt::format("job {} is suspended while not running", event.job.value()));
     job->is_running = false;
@@ -127,7 +127,7 @@ class Check {
     return {};
   }
   Status operator()(const JobResumed& event) {
-    JobFacts* job = find(event.job);
+    DraftedJob* job = find(event.job);
     if (job == nullptr || !job->is_suspended)
       return wrong(fmt::format("job {} is resumed while not suspended", event.job.value()));
     job->is_suspended = false;
@@ -135,13 +135,13 @@ class Check {
     return {};
   }
   Status operator()(const StopRequested& event) {
-    const JobFacts* job = find(event.job);
+    const DraftedJob* job = find(event.job);
     if (job == nullptr || !job->has_run)
       return wrong(fmt::format("job {} is asked to stop while it does not run", event.job.value()));
     return {};
   }
   Status operator()(const StepCreated& event) {
-    JobFacts* job = find(event.step.job);
+    DraftedJob* job = find(event.step.job);
     if (job == nullptr || !job->has_run || job->attempt != event.step.attempt) {
       return wrong(fmt::format("step {} is of another run of job {}", event.step.step,
                                event.step.job.value()));
@@ -158,7 +158,7 @@ class Check {
     return event.spec == nullptr ? Status() : check_blob(event.step.job, event.spec->environment);
   }
   Status operator()(const StepCancelled& event) {
-    const JobFacts* job = find(event.step.job);
+    const DraftedJob* job = find(event.step.job);
     const bool is_of_run = job != nullptr && job->known != nullptr && job->has_run &&
                            job->attempt == event.step.attempt;
     const StepState* step = is_of_run ? job->known->run->find_step(event.step.step) : nullptr;
@@ -204,10 +204,10 @@ class Check {
 
  private:
   Status missing(JobId id) const { return wrong(fmt::format("there is no job {}", id.value())); }
-  JobFacts* find(JobId id) {
+  DraftedJob* find(JobId id) {
     if (const auto found = jobs_.find(id); found != jobs_.end()) return &found->second;
     const Job* job = state_.jobs().find(id);
-    return job == nullptr ? nullptr : &(jobs_[id] = facts_of(*job));
+    return job == nullptr ? nullptr : &(jobs_[id] = drafted_job(*job));
   }
   Status check_new_job(JobId id) {
     if (id < next_job_) return wrong(fmt::format("job id {} was given before", id.value()));
@@ -223,7 +223,7 @@ class Check {
   }
   Status check_blob(JobId job, BlobId blob) const {
     const bool is_there =
-        blob.value() == 0 || new_blobs_.contains(blob) || state_.blobs().facts(blob).has_value();
+        blob.value() == 0 || new_blobs_.contains(blob) || state_.blobs().record(blob).has_value();
     return is_there ? Status()
                     : wrong(fmt::format("job {} names blob {}, which is not there", job.value(),
                                         blob.value()));
@@ -244,7 +244,7 @@ class Check {
 
   const ClusterState& state_;
   JobId next_job_;
-  std::map<JobId, JobFacts> jobs_;
+  std::map<JobId, DraftedJob> jobs_;
   std::set<BlobId> new_blobs_;
   std::set<TrialId> new_trials_;
   std::set<TrialId> trials_with_job_;

@@ -131,7 +131,7 @@ void Engine::draft_and_apply(Command& command) {
 std::vector<Reply> Engine::draft_replies(Draft& draft, const Command& command) {
   std::vector<Reply> replies;
   for (const PreparedRequest& request : command.requests) {
-    note_asker(asking_job(request));
+    remember_asker(asking_job(request));
     Reply one;
     if (refusal_ && is_new_work(request)) {
       one.error = refusal_;

@@ -105,7 +105,7 @@ class Engine {
   const Identity& acting() const { return acting_; }
   /// Ends or signals were asked for from inside the job in this turn.
   bool has_asked(JobId job) const { return askers_.contains(job); }
-  void note_asker(JobId job) {
+  void remember_asker(JobId job) {
     if (job.value() != 0) askers_.insert(job);
   }
   const std::optional<Error>& refusal() const { return refusal_; }

@@ -20,9 +20,9 @@ struct WorkloadRequests
 /// Experiments, trials, checkpoints and the catalog.
 struct PlatformRequests
     : TypeList<PreparedExperiment, ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial,
-               SearchDecision, NoteRun, NoteCheckpoint, StoreDocument, DeleteDocument,
+               SearchDecision, RecordRun, RecordCheckpoint, StoreDocument, DeleteDocument,
                PreparedContinuation, DeleteCheckpoints, CollectCheckpoints, SetLogRetention,
-               NoteLogMatch, OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint> {};
+               RecordLogMatch, OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint> {};
 
 template <class Kind>
 concept WorkloadRequest = (WorkloadRequests::template kIndexOf<Kind> < WorkloadRequests::kSize);

@@ -98,7 +98,7 @@ void restore_slice(ClusterState& state, records::Slice slice) {
   }
   if (!slice.nodes.empty()) restore_nodes(state, slice);
   for (auto& blob : slice.blobs) {
-    state.restore_blob(blob.id, BlobFacts{std::move(blob.digest), blob.size, blob.references});
+    state.restore_blob(blob.id, BlobRecord{std::move(blob.digest), blob.size, blob.references});
   }
   for (Experiment& experiment : slice.experiments) state.restore_experiment(std::move(experiment));
   for (Trial& trial : slice.trials) state.restore_trial(std::move(trial));
@@ -199,8 +199,8 @@ Status write_checkpoint(const ClusterState& state, const std::function<Status(st
   for (const Node& node : state.nodes().all()) slice.nodes.emplace_back(node.config, node.status);
   TRY(put(records::encode_slice(std::exchange(slice, {}))));
   Status outcome;
-  state.blobs().for_each([&](BlobId id, const BlobFacts& facts) {
-    slice.blobs.push_back({id, facts.digest, facts.size, facts.references});
+  state.blobs().for_each([&](BlobId id, const BlobRecord& record) {
+    slice.blobs.push_back({id, record.digest, record.size, record.references});
     if (slice.blobs.size() < kEntriesPerSlice || !outcome.has_value()) return;
     outcome = put(records::encode_slice(std::exchange(slice, {})));
   });

@@ -47,7 +47,7 @@ class House {
     const Checkpoint checkpoint{
         uuid, TrialId(1), 1,   static_cast<std::uint64_t>(steps), CheckpointState::kCompleted, {},
         7,    "{}",       "{}"};
-    ASSERT_FALSE(lab.rig.done(NoteCheckpoint{checkpoint, false}).error.has_value());
+    ASSERT_FALSE(lab.rig.done(RecordCheckpoint{checkpoint, false}).error.has_value());
   }
   /// Tells the collector what was published, and lets it do what it has to.
   void follow() {

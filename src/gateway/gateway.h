@@ -91,8 +91,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<std::optional<Error>> act_upon(std::vector<LogFinding> findings);
   /// True as soon as the run is asked to stop; false when it has not been for so long. Errors:
   /// kNotFound: it is not the present run.
-  kj::Promise<Result<bool>> wait_stop(const Identity& identity, TrialRun run,
-                                      kj::Duration patience);
+  kj::Promise<Result<bool>> wait_stop(const Identity& identity, TrialRun run, kj::Duration timeout);
   /// Errors: kPermissionDenied: the job, or its run, that the token was given to has ended.
   Status check_token(const TokenClaims& claims) const;
   const ClusterState& state() const { return replica_.state(); }
@@ -144,7 +143,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   std::optional<Result<bool>> stop_answer(const Identity& identity, TrialRun run) const;
   kj::Promise<std::optional<Error>> import_report(const Identity& identity, MetricReport report);
   void begin_metrics(const MetricReport& report);
-  kj::Promise<std::optional<Error>> note_match(NoteLogMatch match);
+  kj::Promise<std::optional<Error>> record_match(RecordLogMatch match);
   /// What the search compares the trial by; null: it is not in this report.
   const MetricValue* searched_value(const MetricReport& report) const;
   /// A validation of an experiment that the searcher metric has not been reported of.

@@ -45,9 +45,9 @@ void QueryReplica::set_report(std::shared_ptr<const PlanReport> report) {
   ++change_;
 }
 
-void QueryReplica::set_node_facts(std::vector<NodeFact> facts) {
-  node_facts_ = std::move(facts);
-  ++facts_change_;
+void QueryReplica::set_node_loads(std::vector<NodeLoad> loads) {
+  node_loads_ = std::move(loads);
+  ++loads_change_;
 }
 
 JobView QueryReplica::job_view(const Job& job, QueryDetail detail) const {
@@ -248,10 +248,10 @@ std::vector<std::string> QueryReplica::node_pages() const {
   for (std::size_t i = 0; i < state_.nodes().all().size(); ++i) {
     const auto index = NodeIndex(static_cast<std::uint32_t>(i));
     NodeView view = view_of(index, state_);
-    if (i < node_facts_.size()) {
-      view.last_contact = node_facts_[i].last_contact;
-      view.load_hundredths = node_facts_[i].load_hundredths;
-      view.free_memory_mib = node_facts_[i].free_memory_mib;
+    if (i < node_loads_.size()) {
+      view.last_contact = node_loads_[i].last_contact;
+      view.load_hundredths = node_loads_[i].load_hundredths;
+      view.free_memory_mib = node_loads_[i].free_memory_mib;
     }
     view.is_planned =
         report_ != nullptr && std::ranges::binary_search(report_->planned_nodes, index);
@@ -310,7 +310,7 @@ Result<Pages> QueryReplica::answer(const Identity& reader, const Query& query) {
   std::string key = records::encode_query(query);
   if (depends_on_reader(query))
     key += fmt::format(" {} {}", reader.user.value(), reader.is_operator);
-  const std::uint64_t change = change_ + (query.kind == QueryKind::kNodes ? facts_change_ : 0);
+  const std::uint64_t change = change_ + (query.kind == QueryKind::kNodes ? loads_change_ : 0);
   if (const auto found = cache_.find(key);
       found != cache_.end() && found->second.change == change) {
     return found->second.pages;

@@ -18,7 +18,7 @@
 namespace muster {
 
 /// What the core knows of nodes beside the state; sent from time to time.
-struct NodeFact {
+struct NodeLoad {
   TimePoint last_contact;
   std::uint32_t load_hundredths = 0;
   std::uint64_t free_memory_mib = 0;
@@ -47,7 +47,7 @@ class QueryReplica {
   void set_boot_time(TimePoint time) { boot_time_ = time; }
   void apply(const EventBatch& batch);
   void set_report(std::shared_ptr<const PlanReport> report);
-  void set_node_facts(std::vector<NodeFact> facts);
+  void set_node_loads(std::vector<NodeLoad> loads);
   /// What `scontrol ping` warns of; empty: nothing.
   void set_clock_warning(std::string text);
   void set_disk_warning(std::string text);
@@ -113,7 +113,7 @@ class QueryReplica {
   ClusterState state_;
   UserIndex users_;
   std::shared_ptr<const PlanReport> report_;
-  std::vector<NodeFact> node_facts_;
+  std::vector<NodeLoad> node_loads_;
   std::string clock_warning_;
   std::string disk_warning_;
   std::string http_warning_;
@@ -123,7 +123,7 @@ class QueryReplica {
   std::uint64_t slices_change_ = 0;
   std::size_t slice_bytes_ = 0;
   std::uint64_t change_ = 1;        ///< rises with everything that can change an answer
-  std::uint64_t facts_change_ = 1;  ///< rises with what only answers about nodes show
+  std::uint64_t loads_change_ = 1;  ///< rises with what only answers about nodes show
 };
 
 }  // namespace muster

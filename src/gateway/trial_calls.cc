@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kSearchedGroup = "validation";
 /// Who speaks for a run whose output is read.
-const Identity kHouse{UserId(0), GroupId(0), true};
+const Identity kOperator{UserId(0), GroupId(0), true};
 
 std::optional<Error> refusal_of(ReportOutcome outcome, const MetricReport& report) {
   switch (outcome) {
@@ -149,10 +149,10 @@ kj::Promise<std::optional<Error>> Gateway::tell_search(const Identity& identity,
       .then([](std::vector<Reply> replies) { return replies.front().error; });
 }
 
-kj::Promise<std::optional<Error>> Gateway::note_match(NoteLogMatch match) {
+kj::Promise<std::optional<Error>> Gateway::record_match(RecordLogMatch match) {
   Command command;
   command.token = next_token_++;
-  command.identity = kHouse;
+  command.identity = kOperator;
   command.requests.emplace_back(std::move(match));
   return send(std::move(command)).then([](std::vector<Reply> replies) {
     return replies.front().error;
@@ -162,9 +162,9 @@ kj::Promise<std::optional<Error>> Gateway::note_match(NoteLogMatch match) {
 kj::Promise<std::optional<Error>> Gateway::act_upon(std::vector<LogFinding> findings) {
   kj::Vector<kj::Promise<std::optional<Error>>> all(findings.size());
   for (LogFinding& finding : findings) {
-    auto* match = get_if<NoteLogMatch>(&finding);
-    all.add(match != nullptr ? note_match(std::move(*match))
-                             : report(kHouse, std::move(std::get<MetricReport>(finding))));
+    auto* match = get_if<RecordLogMatch>(&finding);
+    all.add(match != nullptr ? record_match(std::move(*match))
+                             : report(kOperator, std::move(std::get<MetricReport>(finding))));
   }
   return kj::joinPromises(all.releaseAsArray())
       .then([](kj::Array<std::optional<Error>> errors) -> std::optional<Error> {
@@ -189,9 +189,9 @@ std::optional<Result<bool>> Gateway::stop_answer(const Identity& identity, Trial
 }
 
 kj::Promise<Result<bool>> Gateway::wait_stop(const Identity& identity, TrialRun run,
-                                             kj::Duration patience) {
+                                             kj::Duration timeout) {
   if (auto answer = stop_answer(identity, run)) return std::move(*answer);
-  if (patience == 0 * kj::SECONDS) return Result<bool>(false);
+  if (timeout == 0 * kj::SECONDS) return Result<bool>(false);
   const JobId job = state().experiments().find(run.trial)->job;
   auto paf = kj::newPromiseAndFulfiller<Result<bool>>();
   const std::uint64_t token = next_token_++;
@@ -202,8 +202,8 @@ kj::Promise<Result<bool>> Gateway::wait_stop(const Identity& identity, TrialRun 
     waiting->second.erase(token);
     if (waiting->second.empty()) waiters->erase(waiting);
   });
-  auto timeout = timer_.afterDelay(patience).then([]() -> Result<bool> { return false; });
-  return paf.promise.exclusiveJoin(kj::mv(timeout)).attach(kj::mv(forget));
+  auto late = timer_.afterDelay(timeout).then([]() -> Result<bool> { return false; });
+  return paf.promise.exclusiveJoin(kj::mv(late)).attach(kj::mv(forget));
 }
 
 void Gateway::wake_stop_waiters(const EventBatch& batch) {

@@ -200,7 +200,7 @@ TEST(TrialCalls, ASearcherMetricThatIsNoNumberIsRefusedBeforeItIsStored) {
 
 TEST(TrialCalls, ARunsMetricsBeginWhereItsCheckpointIs) {
   Desk desk;
-  desk.rig.done(NoteCheckpoint{
+  desk.rig.done(RecordCheckpoint{
       {"a", TrialId(1), 1, 40, CheckpointState::kCompleted, {}, 0, "{}", "{}"}, false});
   const auto send = [&](std::uint32_t run) {
     auto answer = desk.gateway.report(kAlice, desk.report("training", 1, run, 41));

@@ -74,8 +74,8 @@ class Journal {
   /// Reads all of them: which are not what was written.
   virtual Result<std::vector<BlobId>> damaged_blobs() = 0;
   /// Remembers that a blob was found damaged: the next start need not find out again.
-  virtual Status note_damaged(BlobId id) = 0;
-  virtual Result<std::vector<BlobId>> noted_damaged() = 0;
+  virtual Status record_damaged(BlobId id) = 0;
+  virtual Result<std::vector<BlobId>> recorded_damaged() = 0;
 
   // ---- checkpoints and room ----
 

@@ -145,8 +145,8 @@ class SqliteJournal final : public Journal {
                                          Seq newest) override;
   Result<std::string> read_blob(BlobId id) override;
   Result<std::vector<BlobId>> damaged_blobs() override;
-  Status note_damaged(BlobId id) override;
-  Result<std::vector<BlobId>> noted_damaged() override;
+  Status record_damaged(BlobId id) override;
+  Result<std::vector<BlobId>> recorded_damaged() override;
   Status begin_checkpoint() override;
   Status add_slice(const std::string& record) override;
   Status finish_checkpoint(const CheckpointSeal& seal) override;
@@ -413,7 +413,7 @@ Result<std::vector<BlobId>> SqliteJournal::damaged_blobs() {
   return damaged;
 }
 
-Status SqliteJournal::note_damaged(BlobId id) {
+Status SqliteJournal::record_damaged(BlobId id) {
   return sql_guard([&] {
     const auto number = static_cast<long long>(id.value());
     sql_->session << fmt::format("INSERT OR IGNORE INTO meta VALUES ('damaged blob {}', :id)",
@@ -422,7 +422,7 @@ Status SqliteJournal::note_damaged(BlobId id) {
   });
 }
 
-Result<std::vector<BlobId>> SqliteJournal::noted_damaged() {
+Result<std::vector<BlobId>> SqliteJournal::recorded_damaged() {
   std::vector<BlobId> noted;
   TRY(
       sql_guard([&] {

@@ -140,10 +140,10 @@ TEST(SqliteJournal, ADamagedBlobIsNotHandedOut) {
   EXPECT_EQ(journal->read_blob(BlobId(1)).value(), "rm -r dir-A");
   EXPECT_EQ(journal->read_blob(BlobId(2)).error().code, ErrorCode::kCorruption);
   EXPECT_EQ(journal->damaged_blobs().value(), std::vector{BlobId(2)});
-  EXPECT_TRUE(journal->noted_damaged().value().empty());
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(journal->note_damaged(BlobId(2)).has_value());
+  EXPECT_TRUE(journal->recorded_damaged().value().empty());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(journal->record_damaged(BlobId(2)).has_value());
   journal = opened();
-  EXPECT_EQ(journal->noted_damaged().value(), std::vector{BlobId(2)});
+  EXPECT_EQ(journal->recorded_damaged().value(), std::vector{BlobId(2)});
 }
 
 TEST(SqliteJournal, TruncatesUpToTheCheckpointInPieces) {
@@ -443,7 +443,7 @@ class Story {
   }
   std::uint64_t acknowledged() const { return acknowledged_; }
   std::uint64_t refused() const { return refused_; }
-  std::uint64_t settled_late() const { return settled_late_; }
+  std::uint64_t ended_late() const { return ended_late_; }
 
  private:
   void maybe_arm() {
@@ -483,7 +483,7 @@ class Story {
         case 2: static_cast<void>(is_done(journal_->tidy())); break;
         default: append(); break;
       }
-      if (unsettled_.has_value() && rng_.chance(0.5))
+      if (uncertain_.has_value() && rng_.chance(0.5))
         return;  // as the controller does: start again
       if (rng_.chance(0.2)) maybe_arm();
     }
@@ -514,9 +514,9 @@ class Story {
     if (is_stored) {
       ++acknowledged_;
       take(bytes, blobs);
-      unsettled_.reset();
+      uncertain_.reset();
     } else {
-      unsettled_ = {std::move(bytes), std::move(blobs)};
+      uncertain_ = {std::move(bytes), std::move(blobs)};
     }
     EXPECT_EQ(journal_->last(), Seq(batches_.size()));
   }
@@ -529,7 +529,7 @@ class Story {
     }
   }
   void checkpoint() {
-    if (batches_.empty() || unsettled_) return;
+    if (batches_.empty() || uncertain_) return;
     Checkpoint made{
         Seq(checkpoint_.seq.value() + rng_.below(batches_.size() - checkpoint_.seq.value() + 1)),
         {}};
@@ -539,7 +539,7 @@ class Story {
     if (is_done(write_checkpoint(*journal_, made.seq, made.slices))) {
       checkpoint_ = made;
     } else {
-      unsettled_checkpoint_ = made;
+      open_checkpoint_ = made;
     }
   }
   void truncate() {
@@ -552,19 +552,19 @@ class Story {
   void check() {
     const Checkpoint found = stored_checkpoint(*journal_);
     if (found != checkpoint_) {
-      ASSERT_TRUE(unsettled_checkpoint_ && found == *unsettled_checkpoint_)
+      ASSERT_TRUE(open_checkpoint_ && found == *open_checkpoint_)
           << "checkpoint " << found.seq.value();
       checkpoint_ = found;
     }
-    unsettled_checkpoint_.reset();
+    open_checkpoint_.reset();
     const Seq last = journal_->last();
     if (last.value() > batches_.size()) {
-      ASSERT_TRUE(unsettled_.has_value())
+      ASSERT_TRUE(uncertain_.has_value())
           << last.value() << " batches, " << batches_.size() << " acknowledged";
-      ++settled_late_;
-      take(unsettled_->first, unsettled_->second);
+      ++ended_late_;
+      take(uncertain_->first, uncertain_->second);
     }
-    unsettled_.reset();
+    uncertain_.reset();
     ASSERT_EQ(last.value(), batches_.size());
     const auto first = batches_.begin() + static_cast<std::ptrdiff_t>(checkpoint_.seq.value());
     ASSERT_TRUE(stored_batches(*journal_, checkpoint_.seq) ==
@@ -582,17 +582,17 @@ class Story {
   Checkpoint checkpoint_;
   std::optional<
       std::pair<std::vector<std::string>, std::map<std::uint64_t, std::optional<std::string>>>>
-      unsettled_;
-  std::optional<Checkpoint> unsettled_checkpoint_;
+      uncertain_;
+  std::optional<Checkpoint> open_checkpoint_;
   std::uint64_t acknowledged_ = 0;
   std::uint64_t refused_ = 0;
-  std::uint64_t settled_late_ = 0;
+  std::uint64_t ended_late_ = 0;
 };
 
 TEST(SqliteJournalProperty, NothingAcknowledgedIsLostWhateverTheDiskDoes) {
   std::uint64_t acknowledged = 0;
   std::uint64_t refused = 0;
-  std::uint64_t settled_late = 0;
+  std::uint64_t ended_late = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Story story(seed);
@@ -600,12 +600,12 @@ TEST(SqliteJournalProperty, NothingAcknowledgedIsLostWhateverTheDiskDoes) {
     if (HasFailure()) return;
     acknowledged += story.acknowledged();
     refused += story.refused();
-    settled_late += story.settled_late();
+    ended_late += story.ended_late();
   }
   // The faults reach the places that they are meant for.
   EXPECT_GT(acknowledged, 1'000U);
   EXPECT_GT(refused, 400U);
-  EXPECT_GT(settled_late, 1U);
+  EXPECT_GT(ended_late, 1U);
 }
 
 }  // namespace

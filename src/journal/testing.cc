@@ -65,12 +65,12 @@ Result<std::vector<BlobId>> MemoryJournal::damaged_blobs() {
   return std::vector<BlobId>(damaged_.begin(), damaged_.end());
 }
 
-Status MemoryJournal::note_damaged(BlobId id) {
+Status MemoryJournal::record_damaged(BlobId id) {
   noted_.insert(id);
   return {};
 }
 
-Result<std::vector<BlobId>> MemoryJournal::noted_damaged() {
+Result<std::vector<BlobId>> MemoryJournal::recorded_damaged() {
   return std::vector<BlobId>(noted_.begin(), noted_.end());
 }
 

@@ -37,8 +37,8 @@ class MemoryJournal final : public Journal {
                                          Seq newest) override;
   Result<std::string> read_blob(BlobId id) override;
   Result<std::vector<BlobId>> damaged_blobs() override;
-  Status note_damaged(BlobId id) override;
-  Result<std::vector<BlobId>> noted_damaged() override;
+  Status record_damaged(BlobId id) override;
+  Result<std::vector<BlobId>> recorded_damaged() override;
   Status begin_checkpoint() override;
   Status add_slice(const std::string& record) override;
   Status finish_checkpoint(const CheckpointSeal& seal) override;

@@ -66,7 +66,7 @@ struct LaunchStep {
   TimePoint end_time;    ///< its limit; never: none
   JobId array_job;       ///< zero: no array
   std::uint32_t array_index = 0;
-  ArrayFacts array;
+  ArrayRange array;
   std::uint32_t restart_count = 0;
   Duration kill_wait;
   bool is_file_append = false;

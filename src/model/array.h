@@ -15,12 +15,12 @@ struct ArraySpec {
 };
 
 /// Facts of the whole array that every element carries into its environment.
-struct ArrayFacts {
+struct ArrayRange {
   std::uint32_t task_count = 0;
   std::uint32_t index_min = 0;
   std::uint32_t index_max = 0;
   std::uint32_t index_step = 1;
-  friend bool operator==(const ArrayFacts&, const ArrayFacts&) = default;
+  friend bool operator==(const ArrayRange&, const ArrayRange&) = default;
 };
 
 }  // namespace muster

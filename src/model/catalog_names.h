@@ -28,7 +28,7 @@ constexpr std::string_view used_checkpoint(std::string_view use_name) {
 
 /// Of the first workspace and its project, where stands what names none. It always is, and is no
 /// document.
-inline constexpr const char* kFirstPlaceName = "Uncategorized";
+inline constexpr const char* kUncategorized = "Uncategorized";
 
 /// The number that users see: workspaces and projects count from after the first of each, which
 /// always is.

@@ -368,13 +368,13 @@ struct CollectionEnded {
 };
 
 /// What a run of a trial said of itself.
-struct RunNoted {
+struct RunSignalled {
   JobId job;
-  RunNote note = RunNote::kSession;
+  RunSignal note = RunSignal::kSession;
 };
 
 /// A checkpoint as it is from now on.
-struct CheckpointNoted {
+struct CheckpointRecorded {
   CheckpointRef checkpoint;
 };
 
@@ -441,8 +441,8 @@ enum class EventEcho : std::uint8_t { kQuiet, kFollowed };
   X(TrialReported, TRIAL_REPORTED, kQuiet)             \
   X(TrialFlagged, TRIAL_FLAGGED, kQuiet)               \
   X(TrialEnded, TRIAL_ENDED, kQuiet)                   \
-  X(RunNoted, RUN_NOTED, kQuiet)                       \
-  X(CheckpointNoted, CHECKPOINT_NOTED, kQuiet)         \
+  X(RunSignalled, RUN_SIGNALLED, kQuiet)                       \
+  X(CheckpointRecorded, CHECKPOINT_RECORDED, kQuiet)         \
   X(DocumentStored, DOCUMENT_STORED, kQuiet)           \
   X(DocumentDeleted, DOCUMENT_DELETED, kQuiet)         \
   X(TrialSourced, TRIAL_SOURCED, kQuiet)               \

@@ -279,7 +279,7 @@ enum class StopCall : std::uint8_t {
 
 /// What a run says of itself. A run with a session asks whether it should stop: it gets no signal
 /// before its deadline, and its exit answers a request to stop only when it has acknowledged it.
-enum class RunNote : std::uint8_t { kSession = 0, kStopAcknowledged = 1 };
+enum class RunSignal : std::uint8_t { kSession = 0, kStopAcknowledged = 1 };
 
 /// A run that is asked to stop, and when it will be made to.
 struct StopOrder {

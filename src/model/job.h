@@ -85,7 +85,7 @@ struct JobRun {
 /// The elements of an array that have not split off, on the record that stands for them.
 struct ArrayRecord {
   ArraySpec remaining;
-  ArrayFacts facts;
+  ArrayRange range;
   std::uint32_t active_elements = 0;  ///< elements of the whole array now holding resources
   /// Elements that have left memory, by how they ended: others may depend on them yet.
   Bitmap evicted_completed;
@@ -115,7 +115,7 @@ struct Job {
   PartitionIndex partition;  ///< where it runs
   PartitionList partitions;
   std::unique_ptr<ArrayRecord> array;       ///< of an array's record alone
-  std::unique_ptr<ArrayFacts> array_facts;  ///< of an element
+  std::unique_ptr<ArrayRange> array_range;  ///< of an element
   std::unique_ptr<DependencySet> dependencies;
   StepSpecRef first_step;
   std::unique_ptr<JobRun> run;

@@ -207,15 +207,15 @@ struct FlagTrial {
 };
 
 /// What a trial's present run says of itself.
-struct NoteRun {
+struct RecordRun {
   TrialId trial;
   std::uint32_t run = 0;
-  RunNote note = RunNote::kSession;
+  RunSignal note = RunSignal::kSession;
 };
 
 /// A checkpoint as it is now. `is_change`: of one that is known, by its owner; else by the run that
 /// wrote it.
-struct NoteCheckpoint {
+struct RecordCheckpoint {
   Checkpoint checkpoint;
   bool is_change = false;
 };
@@ -264,7 +264,7 @@ struct SetLogRetention {
 struct RequestKinds
     : TypeList<SubmitJob, CancelJobs, ControlJobs, UpdateObject, CreateStep, ReleaseAllocation,
                RenewLease, CancelStep, Reconfigure, CreateExperiment, ControlExperiments,
-               UpdateExperiment, ReportTrial, FlagTrial, NoteRun, NoteCheckpoint, StoreDocument,
+               UpdateExperiment, ReportTrial, FlagTrial, RecordRun, RecordCheckpoint, StoreDocument,
                DeleteDocument, ContinueExperiment, DeleteCheckpoints, SetLogRetention,
                OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint> {};
 /// What a client asks for.

@@ -25,17 +25,17 @@ class TextPack {
 
   std::string_view get(Key key) const {
     if ((mask_ & bit(key)) == 0) return {};
-    const std::size_t place = place_of(key);
-    return span_of(place);
+    const std::size_t rank = rank_of(key);
+    return span_of(rank);
   }
   void set(Key key, std::string_view text) {
-    const std::size_t place = place_of(key);
+    const std::size_t rank = rank_of(key);
     const std::size_t known = (mask_ & bit(key)) != 0 ? 1 : 0;
     const std::size_t kept = count() - known;
     Builder builder(kept + (text.empty() ? 0 : 1));
-    for (std::size_t i = 0; i < place; ++i) builder.add(span_of(i));
+    for (std::size_t i = 0; i < rank; ++i) builder.add(span_of(i));
     if (!text.empty()) builder.add(text);
-    for (std::size_t i = place + known; i < kept + known; ++i) builder.add(span_of(i));
+    for (std::size_t i = rank + known; i < kept + known; ++i) builder.add(span_of(i));
     mask_ = text.empty() ? mask_ & ~bit(key) : mask_ | bit(key);
     data_ = std::move(builder).take();
   }
@@ -70,10 +70,10 @@ class TextPack {
   /// What a record stores: which texts there are, and each in the order of the keys.
   std::uint64_t mask() const { return mask_; }
   std::size_t count() const { return static_cast<std::size_t>(std::popcount(mask_)); }
-  std::string_view span_of(std::size_t place) const {
-    const std::uint32_t begin = place == 0 ? 0 : end_at(place - 1);
+  std::string_view span_of(std::size_t rank) const {
+    const std::uint32_t begin = rank == 0 ? 0 : end_at(rank - 1);
     return std::string_view(data_).substr(count() * sizeof(std::uint32_t) + begin,
-                                          end_at(place) - begin);
+                                          end_at(rank) - begin);
   }
   /// All texts one after the other.
   std::string_view buffer() const {
@@ -100,12 +100,12 @@ class TextPack {
 
  private:
   static constexpr std::uint64_t bit(Key key) { return 1ULL << static_cast<std::size_t>(key); }
-  std::size_t place_of(Key key) const {
+  std::size_t rank_of(Key key) const {
     return static_cast<std::size_t>(std::popcount(mask_ & (bit(key) - 1)));
   }
-  std::uint32_t end_at(std::size_t place) const {
+  std::uint32_t end_at(std::size_t rank) const {
     std::uint32_t end = 0;
-    std::memcpy(&end, data_.data() + place * sizeof end, sizeof end);
+    std::memcpy(&end, data_.data() + rank * sizeof end, sizeof end);
     return end;
   }
 

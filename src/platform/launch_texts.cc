@@ -80,7 +80,7 @@ bool Platform::has_own_parts(const Job& job) const {
 void Platform::add_to_part(const Job& job, LaunchStep& message) const {
   const Trial& trial = *trial_of(state_, job);
   const Experiment& experiment = *state_.experiments().find(trial.experiment);
-  TrialPlace place;
+  TrialLocation place;
   place.cluster = http_.cluster;
   place.master = http_.master;
   place.session_token = token_text(claims_of(job, TokenScope::kTask), http_.token_key);
@@ -114,8 +114,8 @@ void Platform::add_to_part(const Job& job, LaunchStep& message) const {
 void Platform::connect_service(LaunchStep& message, const Job& job) const {
   const auto scope = service_kind(*job.spec) == ServiceKind::kCheckpointFiles ? TokenScope::kOwner
                                                                               : TokenScope::kTask;
-  const ServicePlace place{http_.cluster, http_.master,
-                           token_text(claims_of(job, scope), http_.token_key)};
+  const ServiceContext place{http_.cluster, http_.master,
+                             token_text(claims_of(job, scope), http_.token_key)};
   for (std::string& variable : service_variables(place, job.id, run_number(job)))
     message.variables.push_back(std::move(variable));
 }

@@ -64,9 +64,11 @@ struct Platform::Handler {
     return requests::flag_trial(draft, request, identity);
   }
   Reply operator()(const SearchDecision& request) { return requests::decide(draft, request); }
-  Reply operator()(const NoteRun& request) { return requests::note_run(draft, request, identity); }
-  Reply operator()(const NoteCheckpoint& request) {
-    return requests::note_checkpoint(draft, request, identity);
+  Reply operator()(const RecordRun& request) {
+    return requests::record_run(draft, request, identity);
+  }
+  Reply operator()(const RecordCheckpoint& request) {
+    return requests::record_checkpoint(draft, request, identity);
   }
   Reply operator()(const StoreDocument& request) {
     return requests::store_document(draft, request, identity);
@@ -93,7 +95,9 @@ struct Platform::Handler {
   Reply operator()(const ImportCheckpoint& request) {
     return requests::import_checkpoint(draft, request, identity);
   }
-  Reply operator()(const NoteLogMatch& request) { return platform.note_log_match(draft, request); }
+  Reply operator()(const RecordLogMatch& request) {
+    return platform.record_log_match(draft, request);
+  }
   template <WorkloadRequest Kind>
   Reply operator()(const Kind&) {
     CHECK(false, "a request of the workload comes to the platform");
@@ -129,8 +133,8 @@ struct Platform::Follower {
   void operator()(const JobRequeued& event) { platform.arm(event.job); }
   void operator()(const JobStarted& event) { platform.arm(event.job); }
   void operator()(const JobResumed& event) { platform.arm(event.job); }
-  void operator()(const JobEnding& event) { platform.note_trial(event.job); }
-  void operator()(const NodeReleased& event) { platform.note_trial(event.job); }
+  void operator()(const JobEnding& event) { platform.queue_trial(event.job); }
+  void operator()(const NodeReleased& event) { platform.queue_trial(event.job); }
 };
 
 void Platform::after_event(const Event& event) {
@@ -198,8 +202,8 @@ Status Platform::check_run(const JobSpec& job,
 }
 
 /// A trial that waits for a node and has none left ends.
-Reply Platform::note_log_match(Draft& draft, const NoteLogMatch& note) const {
-  Reply reply = requests::note_log_match(draft, note);
+Reply Platform::record_log_match(Draft& draft, const RecordLogMatch& note) const {
+  Reply reply = requests::record_log_match(draft, note);
   const auto* change = draft.events.empty() ? nullptr : get_if<JobChanged>(&draft.events.back());
   if (reply.error || change == nullptr) return reply;
   const Job& job = *state_.jobs().find(change->job);
@@ -216,9 +220,9 @@ Reply Platform::note_log_match(Draft& draft, const NoteLogMatch& note) const {
   return reply;
 }
 
-/// As settle_run; a trial that no node is left for does not go back to the queue.
+/// As decide_run_end; a trial that no node is left for does not go back to the queue.
 void Platform::refine_ending(const Job& job, bool is_own_fault, JobEnding& ending) const {
-  settle_run(state_, job, is_own_fault, ending);
+  decide_run_end(state_, job, is_own_fault, ending);
   const Trial* trial = ending.requeue_after ? trial_of(state_, job) : nullptr;
   if (trial == nullptr || !has_excluded_nodes(*trial)) return;
   const Status possible = check_run(*job.spec, job.partitions.to_vector());
@@ -229,7 +233,7 @@ void Platform::refine_ending(const Job& job, bool is_own_fault, JobEnding& endin
   ending.hold_after = 0;
 }
 
-void Platform::note_trial(JobId id) {
+void Platform::queue_trial(JobId id) {
   const Job& job = *state_.jobs().find(id);
   if (job.spec->trial.value() != 0 && job.is_over()) trial_jobs_.push_back(id);
 }
@@ -311,7 +315,7 @@ void Platform::end_collection(const Job& job) {
     return;
   }
   const std::vector<CheckpointRef> broken = broken_off(state_.checkpoints(), collection, job);
-  for (const CheckpointRef& one : broken) engine_.emit(CheckpointNoted{one});
+  for (const CheckpointRef& one : broken) engine_.emit(CheckpointRecorded{one});
   engine_.emit(deletion_failed(collection, job));
 }
 

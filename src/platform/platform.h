@@ -71,11 +71,11 @@ class Platform final : public Module, public RunPolicy {
   TimePoint now() const { return engine_.now(); }
   Reply continue_experiment(Draft& draft, const PreparedContinuation& continued,
                             const Identity& identity);
-  Reply note_log_match(Draft& draft, const NoteLogMatch& note) const;
+  Reply record_log_match(Draft& draft, const RecordLogMatch& note) const;
   Status check_trials(const ExperimentSpec& spec) const;
   Status check_run(const JobSpec& job, const std::vector<PartitionIndex>& partitions) const;
   void tell_search(const Event& event);
-  void note_trial(JobId job);
+  void queue_trial(JobId job);
   void end_trials();
   void carry_on_experiments();
   void recover_retentions();

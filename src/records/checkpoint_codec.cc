@@ -105,10 +105,10 @@ void write(schema::JobRecord::Builder builder, const Job& value) {
   JOB_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
   if (value.detail != nullptr) builder.setDetail(to_wire(*value.detail));
   if (value.dependencies != nullptr) write(builder.initDependencies(), *value.dependencies);
-  if (value.array_facts != nullptr) write(builder.initArrayFacts(), *value.array_facts);
+  if (value.array_range != nullptr) write(builder.initArrayRange(), *value.array_range);
   if (value.array != nullptr) {
     write(builder.initArray(), value.array->remaining);
-    if (value.array_facts == nullptr) write(builder.initArrayFacts(), value.array->facts);
+    if (value.array_range == nullptr) write(builder.initArrayRange(), value.array->range);
     builder.setActiveElements(value.array->active_elements);
     builder.setEvictedCompleted(to_wire(value.array->evicted_completed));
     builder.setEvictedFailed(to_wire(value.array->evicted_failed));
@@ -143,14 +143,14 @@ void read(schema::JobRecord::Reader reader, Job& value) {
   if (reader.hasArray()) {
     value.array = std::make_unique<ArrayRecord>();
     read(reader.getArray(), value.array->remaining);
-    read(reader.getArrayFacts(), value.array->facts);
+    read(reader.getArrayRange(), value.array->range);
     value.array->active_elements = reader.getActiveElements();
     from_wire(reader.getEvictedCompleted(), value.array->evicted_completed);
     from_wire(reader.getEvictedFailed(), value.array->evicted_failed);
   }
-  if (reader.hasArrayFacts() && value.array_index) {
-    value.array_facts = std::make_unique<ArrayFacts>();
-    read(reader.getArrayFacts(), *value.array_facts);
+  if (reader.hasArrayRange() && value.array_index) {
+    value.array_range = std::make_unique<ArrayRange>();
+    read(reader.getArrayRange(), *value.array_range);
   }
   if (!reader.hasAllocation()) return;
   value.run = std::make_unique<JobRun>();

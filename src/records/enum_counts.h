@@ -62,7 +62,7 @@ inline constexpr unsigned kEnumCount<SearchVerb> = 5;
 template <>
 inline constexpr unsigned kEnumCount<StopCall> = 5;
 template <>
-inline constexpr unsigned kEnumCount<RunNote> = 2;
+inline constexpr unsigned kEnumCount<RunSignal> = 2;
 template <>
 inline constexpr unsigned kEnumCount<LogAction> = 3;
 template <>

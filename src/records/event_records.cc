@@ -262,10 +262,10 @@ RECORD(TrialFlagged, schema::TrialFlagged, TRIAL_FLAGGED_FIELDS)
 RECORD(TrialEnded, schema::TrialEnded, TRIAL_ENDED_FIELDS)
 
 #define RUN_NOTED_FIELDS(F, S, L, P, O) F(job, Job) F(note, Note)
-RECORD(RunNoted, schema::RunNoted, RUN_NOTED_FIELDS)
+RECORD(RunSignalled, schema::RunSignalled, RUN_NOTED_FIELDS)
 
 #define CHECKPOINT_NOTED_FIELDS(F, S, L, P, O) P(checkpoint, Checkpoint)
-RECORD(CheckpointNoted, schema::CheckpointNoted, CHECKPOINT_NOTED_FIELDS)
+RECORD(CheckpointRecorded, schema::CheckpointRecorded, CHECKPOINT_NOTED_FIELDS)
 
 #define DOCUMENT_STORED_FIELDS(F, S, L, P, O) P(document, Document)
 RECORD(DocumentStored, schema::DocumentStored, DOCUMENT_STORED_FIELDS)

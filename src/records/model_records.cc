@@ -187,10 +187,10 @@ RECORD(Reasons, schema::Reasons, REASONS_FIELDS)
 RECORD(ArraySpec, schema::ArraySpec, ARRAY_SPEC_FIELDS)
 
 // clang-format off
-#define ARRAY_FACTS_FIELDS(F, S, L, P, O) \
+#define ARRAY_RANGE_FIELDS(F, S, L, P, O) \
   F(task_count, TaskCount) F(index_min, IndexMin) F(index_max, IndexMax) F(index_step, IndexStep)
 // clang-format on
-RECORD(ArrayFacts, schema::ArrayFacts, ARRAY_FACTS_FIELDS)
+RECORD(ArrayRange, schema::ArrayRange, ARRAY_RANGE_FIELDS)
 
 // clang-format off
 #define DEPENDENCY_TERM_FIELDS(F, S, L, P, O) \

@@ -70,11 +70,11 @@ inline Job job_of(Rng& rng) {
   job.spec_hash = 0;  // follow from the rest
   if (job.run != nullptr) job.run->steps_hash = 0;
   if (job.detail != nullptr && job.detail->empty()) job.detail = nullptr;
-  if (!job.array_index || job.array != nullptr) job.array_facts = nullptr;
+  if (!job.array_index || job.array != nullptr) job.array_range = nullptr;
   if (job.array_index && job.array != nullptr)
-    job.array_facts = std::make_unique<ArrayFacts>(job.array->facts);
-  if (job.array_index && job.array_facts == nullptr)
-    job.array_facts = std::make_unique<ArrayFacts>();
+    job.array_range = std::make_unique<ArrayRange>(job.array->range);
+  if (job.array_index && job.array_range == nullptr)
+    job.array_range = std::make_unique<ArrayRange>();
   return job;
 }
 

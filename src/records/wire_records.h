@@ -12,7 +12,7 @@ namespace muster::records {
 /// such request on the wire.
 template <class Kind>
 inline constexpr bool kIsAskedOverHttpAlone =
-    std::is_same_v<Kind, NoteRun> || std::is_same_v<Kind, NoteCheckpoint> ||
+    std::is_same_v<Kind, RecordRun> || std::is_same_v<Kind, RecordCheckpoint> ||
     std::is_same_v<Kind, OperateSearch> || std::is_same_v<Kind, ImportExperiment> ||
     std::is_same_v<Kind, ImportTrial> || std::is_same_v<Kind, ImportCheckpoint>;
 

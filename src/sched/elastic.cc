@@ -128,7 +128,7 @@ std::optional<Resize> resize_of(const ElasticJob& job, const ClusterSnapshot& sn
   std::optional<std::uint32_t> slots;
   if (!job.is_running) {
     slots = WhatIf(snapshot, plan, job, now, request_of).most(job.min, job.max, nullptr);
-  } else if (!job.is_settled) {
+  } else if (!job.is_steady) {
     return std::nullopt;
   } else if (const PendingJob* waiting = first_waiting(snapshot, plan, job)) {
     if (job.slots <= job.min) return std::nullopt;

@@ -30,7 +30,7 @@ struct ElasticJob {
   std::uint32_t min = 1;
   std::uint32_t max = 1;
   bool is_running = false;
-  bool is_settled = false;  ///< of one that runs: it has run long enough to be interrupted
+  bool is_steady = false;  ///< of one that runs: it has run long enough to be interrupted
 };
 
 struct Resize {

@@ -66,7 +66,7 @@ TEST_F(Elastic, ARunningJobGrowsIntoWhatNobodyWants) {
   ElasticJob& job = add(1, 3, 1, 6);
   job.is_running = true;
   EXPECT_EQ(next(), std::nullopt) << "it has not run for long";
-  job.is_settled = true;
+  job.is_steady = true;
   EXPECT_EQ(next(), (Resize{JobId(1), 6}));
   job.max = 100;
   EXPECT_EQ(next(), (Resize{JobId(1), 8}));
@@ -75,7 +75,7 @@ TEST_F(Elastic, ARunningJobGrowsIntoWhatNobodyWants) {
 TEST_F(Elastic, ARunningJobMakesRoomForTheFirstThatWaits) {
   runs(1, 8);
   ElasticJob& job = add(1, 8, 2, 8);
-  job.is_running = job.is_settled = true;
+  job.is_running = job.is_steady = true;
   snapshot_.add_pending(make_job(2, tasks(3)));
   EXPECT_EQ(next(), (Resize{JobId(1), 5}));
   job.min = 6;
@@ -85,7 +85,7 @@ TEST_F(Elastic, ARunningJobMakesRoomForTheFirstThatWaits) {
 TEST_F(Elastic, AJobThatCouldGrowDoesNotWhileSomebodyWaits) {
   runs(1, 4);
   ElasticJob& job = add(1, 4, 4, 8);
-  job.is_running = job.is_settled = true;
+  job.is_running = job.is_steady = true;
   snapshot_.add_pending(make_job(2, on_nodes(2, 2)));  // never fits
   snapshot_.add_pending(make_job(3, tasks(6)));
   EXPECT_EQ(next(), std::nullopt);
@@ -94,7 +94,7 @@ TEST_F(Elastic, AJobThatCouldGrowDoesNotWhileSomebodyWaits) {
 TEST_F(Elastic, TwoElasticJobsShare) {
   runs(1, 8);
   ElasticJob& job = add(1, 8, 2, 8);
-  job.is_running = job.is_settled = true;
+  job.is_running = job.is_steady = true;
   waits(add(2, 8, 4, 8));
   EXPECT_EQ(next(), (Resize{JobId(1), 4})) << "room for the least that the other can do with";
 }

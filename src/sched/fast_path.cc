@@ -53,10 +53,10 @@ void refresh(FastMemo& memo, const ClusterSnapshot& snapshot, const FreeTable& f
   if (changes) {
     NodeSet changed(snapshot.node_count());
     for (const auto& [revision, node] : *changes) changed.set(node);
-    memo.order.update(snapshot.facts(), free, changed.first(snapshot.node_count()));
+    memo.order.update(snapshot.inventory(), free, changed.first(snapshot.node_count()));
     changed.for_each(look_at);
   } else {
-    memo.order = BestFitOrder(snapshot.facts(), free);
+    memo.order = BestFitOrder(snapshot.inventory(), free);
     memo.with_cpus = NodeSet(snapshot.node_count());
     for (std::uint32_t i = 0; i < snapshot.node_count(); ++i) look_at(NodeIndex(i));
   }
@@ -153,8 +153,8 @@ class FastPath {
                      const NodeSet& nodes) const {
     const Timeline::Interval interval(timeline, now_ + shape.time_limit);
     const Demand& demand = shape.demand_in(partition);
-    const Fitter fitter(snapshot_.facts(), demand,
-                        node_rule(snapshot_.facts(), *demand.request, partition));
+    const Fitter fitter(snapshot_.inventory(), demand,
+                        node_rule(snapshot_.inventory(), *demand.request, partition));
     bool result = false;
     nodes.for_each([&](NodeIndex node) {
       result = result || candidate_at(fitter, node, interval.at(node)).has_value();
@@ -169,8 +169,8 @@ class FastPath {
     const Timeline::Interval interval(timeline, now_ + shape.time_limit);
     const Demand& demand = shape.demand_in(partition);
     const ResourceRequest& request = *demand.request;
-    const Fitter fitter(snapshot_.facts(), demand,
-                        node_rule(snapshot_.facts(), request, partition));
+    const Fitter fitter(snapshot_.inventory(), demand,
+                        node_rule(snapshot_.inventory(), request, partition));
     const NodeLimits limits = node_limits(request, snapshot_.partition(partition)).limits;
     Seeking how{Effort::kQuick};  // what takes longer to place waits for the plan
     return place_widest(fitter, interval, limits, order, allowed & memo_.with_cpus, &how);
@@ -210,8 +210,8 @@ bool may_start_on(const ClusterSnapshot& snapshot, const Shape& shape,
                   std::span<const NodeIndex> freed) {
   return std::ranges::any_of(shape.partitions, [&](PartitionIndex partition) {
     const Demand& demand = shape.demand_in(partition);
-    const Fitter fitter(snapshot.facts(), demand,
-                        node_rule(snapshot.facts(), *demand.request, partition));
+    const Fitter fitter(snapshot.inventory(), demand,
+                        node_rule(snapshot.inventory(), *demand.request, partition));
     return std::ranges::any_of(freed, [&](NodeIndex node) {
       return snapshot.usable().test(node) && snapshot.partition_nodes(partition).test(node) &&
              demand.feasible.test(node) &&

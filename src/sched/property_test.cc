@@ -109,7 +109,7 @@ void expect_within_totals(const ClusterSnapshot& snapshot) {
     const NodeFree free = snapshot.free().at(NodeIndex(i));
     EXPECT_GE(free.cpus, 0) << "node " << i;
     EXPECT_GE(free.memory_mib, 0) << "node " << i;
-    for (std::size_t k = 0; k < snapshot.facts().kinds.size(); ++k)
+    for (std::size_t k = 0; k < snapshot.inventory().kinds.size(); ++k)
       EXPECT_GE(free.gres[k], 0) << "node " << i;
   }
 }

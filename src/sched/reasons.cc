@@ -165,7 +165,7 @@ class Explanation {
         {}};
     room.nodes.for_each([&](NodeIndex node) {
       const auto now = candidate_at(fitter, node, snapshot_.free().at(node));
-      const auto empty = candidate_at(fitter, node, snapshot_.facts().total.at(node));
+      const auto empty = candidate_at(fitter, node, snapshot_.inventory().total.at(node));
       if (empty && (!now || now->tasks < empty->tasks || now->shares != empty->shares))
         room.short_of.set(node);
       if (!now) return;
@@ -182,7 +182,8 @@ class Explanation {
   void explain_room(PartitionIndex index) {
     const Demand& demand = shape_.demand_in(index);
     const ResourceRequest& request = *demand.request;
-    const Fitter fitter(snapshot_.facts(), demand, node_rule(snapshot_.facts(), request, index));
+    const Fitter fitter(snapshot_.inventory(), demand,
+                        node_rule(snapshot_.inventory(), request, index));
     const NodeLimits limits = node_limits(request, snapshot_.partition(index)).limits;
     Room room = room_in(index, fitter);
     const std::string& name = snapshot_.partition(index).name;
@@ -233,8 +234,8 @@ class Explanation {
   bool place_now(PartitionIndex index, const Fitter& fitter, NodeLimits limits) const {
     const NodeSet allowed =
         (shape_.demand_in(index).feasible & snapshot_.partition_nodes(index)) & snapshot_.usable();
-    return place(fitter, TableAvailability(snapshot_.free()), limits, snapshot_.facts().by_weight,
-                 allowed)
+    return place(fitter, TableAvailability(snapshot_.free()), limits,
+                 snapshot_.inventory().by_weight, allowed)
         .has_value();
   }
   static std::string amount_name(const ResourceRequest& request, std::size_t job_need) {

@@ -26,18 +26,19 @@ constexpr const char* kBadFeature = "Invalid feature specification";
 /// One request against one partition of an empty cluster.
 class Question {
  public:
-  Question(const ClusterFacts& facts, const ResourceRequest& request, PartitionIndex partition)
-      : facts_(facts),
-        partition_(facts.config.partitions[partition.value()]),
-        members_(facts.partition_nodes[partition.value()]),
-        demand_(Demand::compile(std::make_shared<const ResourceRequest>(request), facts)),
-        fitter_(facts, demand_, node_rule(facts, request, partition)) {}
+  Question(const ClusterInventory& inventory, const ResourceRequest& request,
+           PartitionIndex partition)
+      : inventory_(inventory),
+        partition_(inventory.config.partitions[partition.value()]),
+        members_(inventory.partition_nodes[partition.value()]),
+        demand_(Demand::compile(std::make_shared<const ResourceRequest>(request), inventory)),
+        fitter_(inventory, demand_, node_rule(inventory, request, partition)) {}
 
   bool fits(NodeLimits limits) const {
     if (demand_.has_unknown_name) return false;
     // By weight alone: whether there is a place does not depend on which node comes first.
     Seeking how{Effort::kVerdict};
-    return place(fitter_, WholeCluster(facts_), limits, facts_.by_weight,
+    return place(fitter_, WholeCluster(inventory_), limits, inventory_.by_weight,
                  demand_.feasible & members_, &how)
                .has_value() ||
            how.is_undecided;
@@ -60,13 +61,14 @@ class Question {
     for (const auto* amounts :
          {&request().gres_per_node, &request().gres_per_task, &request().gres_per_job}) {
       for (const GresAmount& amount : *amounts) {
-        if (amount.count == 0 || !facts_.matching_kinds(amount.name, amount.type).empty()) continue;
+        if (amount.count == 0 || !inventory_.matching_kinds(amount.name, amount.type).empty())
+          continue;
         return refuse(kBadGres, fmt::format("gres {}: no node has any", gres_text(amount)));
       }
     }
     for (const std::string& name : request().required_nodes) {
-      if (std::ranges::find(facts_.config.nodes, name, &NodeConfig::name) ==
-          facts_.config.nodes.end()) {
+      if (std::ranges::find(inventory_.config.nodes, name, &NodeConfig::name) ==
+          inventory_.config.nodes.end()) {
         return refuse(kBadNodeName, fmt::format("nodelist: there is no node {}", name));
       }
     }
@@ -84,8 +86,8 @@ class Question {
 
   std::optional<Satisfiability> explain_nodes(NodeLimits limits) const {
     for (const std::string& name : request().required_nodes) {
-      const auto found = std::ranges::find(facts_.config.nodes, name, &NodeConfig::name);
-      const NodeIndex node(static_cast<std::uint32_t>(found - facts_.config.nodes.begin()));
+      const auto found = std::ranges::find(inventory_.config.nodes, name, &NodeConfig::name);
+      const NodeIndex node(static_cast<std::uint32_t>(found - inventory_.config.nodes.begin()));
       if (members_.test(node)) continue;
       return refuse(kNotAvailable,
                     fmt::format("nodelist: node {} is not in partition {}", name, partition_.name));
@@ -121,12 +123,12 @@ class Question {
     const std::uint64_t cpus = std::max<std::uint64_t>(
         {request().is_overcommit ? 1U : request().cpus_per_task, request().min_cpus_per_node});
     const std::uint64_t cpu_best = best([&](NodeIndex node) {
-      const std::uint32_t own = facts_.nodes[node.value()].cpus;
+      const std::uint32_t own = inventory_.nodes[node.value()].cpus;
       return partition_.max_cpus_per_node == 0 ? own : std::min(own, partition_.max_cpus_per_node);
     });
     if (cpus > cpu_best) return say("cpus", cpus, cpu_best);
     const std::uint64_t memory_best =
-        best([&](NodeIndex node) { return facts_.nodes[node.value()].memory_mib; });
+        best([&](NodeIndex node) { return inventory_.nodes[node.value()].memory_mib; });
     const std::uint64_t memory =
         request().memory_scope == MemoryScope::kPerCpu
             ? saturating_product(request().memory_mib, std::max<std::uint64_t>(cpus, 1))
@@ -147,8 +149,8 @@ class Question {
   }
   std::uint64_t gres_on(NodeIndex node, const GresAmount& amount) const {
     std::uint64_t total = 0;
-    for (const GresKindId kind : facts_.matching_kinds(amount.name, amount.type)) {
-      total += static_cast<std::uint64_t>(facts_.total.at(node).gres[kind.value()]);
+    for (const GresKindId kind : inventory_.matching_kinds(amount.name, amount.type)) {
+      total += static_cast<std::uint64_t>(inventory_.total.at(node).gres[kind.value()]);
     }
     return total;
   }
@@ -158,7 +160,7 @@ class Question {
     std::uint64_t tasks = 0;
     std::uint64_t devices = 0;
     (demand_.feasible & members_).for_each([&](NodeIndex node) {
-      const auto candidate = candidate_at(fitter_, node, facts_.total.at(node));
+      const auto candidate = candidate_at(fitter_, node, inventory_.total.at(node));
       if (!candidate) return;
       ++nodes;
       tasks += candidate->tasks;
@@ -176,7 +178,7 @@ class Question {
                        nodes, tasks);
   }
 
-  const ClusterFacts& facts_;
+  const ClusterInventory& inventory_;
   const PartitionConfig& partition_;
   const NodeSet& members_;
   Demand demand_;
@@ -185,11 +187,11 @@ class Question {
 
 }  // namespace
 
-Satisfiability check_satisfiable(const ClusterFacts& facts, const ResourceRequest& request,
+Satisfiability check_satisfiable(const ClusterInventory& inventory, const ResourceRequest& request,
                                  PartitionIndex partition, Duration time_limit) {
-  CHECK(partition.value() < facts.config.partitions.size(), "partition {}", partition.value());
-  const PartitionConfig& config = facts.config.partitions[partition.value()];
-  const Question question(facts, request, partition);
+  CHECK(partition.value() < inventory.config.partitions.size(), "partition {}", partition.value());
+  const PartitionConfig& config = inventory.config.partitions[partition.value()];
+  const Question question(inventory, request, partition);
   const LimitsAnswer answer = node_limits(request, config);
   // What no node will ever do is said first: a limit can be raised, a node that is missing not.
   const NodeLimits own{

@@ -25,9 +25,9 @@ struct Satisfiability {
   bool is_satisfiable() const { return refusal == PendingReason::kNone; }
 };
 
-/// Requires: partition is one of facts.config's. Cost: O(nodes). Pure.
-/// `facts` come from ClusterSnapshot::facts() or ClusterFacts::create(config).
-Satisfiability check_satisfiable(const ClusterFacts& facts, const ResourceRequest& request,
+/// Requires: partition is one of inventory.config's. Cost: O(nodes). Pure.
+/// `inventory` comes from ClusterSnapshot::inventory() or ClusterInventory::create(config).
+Satisfiability check_satisfiable(const ClusterInventory& inventory, const ResourceRequest& request,
                                  PartitionIndex partition, Duration time_limit);
 
 }  // namespace muster::sched

@@ -86,16 +86,16 @@ Result<ArraySpec> parse_array(std::string_view text, std::uint32_t max_array_siz
   return spec;
 }
 
-ArrayFacts array_facts(const ArraySpec& spec) {
+ArrayRange array_range(const ArraySpec& spec) {
   const std::vector<std::size_t> members = spec.indices.indices();
-  ArrayFacts facts;
-  facts.task_count = static_cast<std::uint32_t>(members.size());
-  if (members.empty()) return facts;
-  facts.index_min = static_cast<std::uint32_t>(members.front());
-  facts.index_max = static_cast<std::uint32_t>(members.back());
+  ArrayRange range;
+  range.task_count = static_cast<std::uint32_t>(members.size());
+  if (members.empty()) return range;
+  range.index_min = static_cast<std::uint32_t>(members.front());
+  range.index_max = static_cast<std::uint32_t>(members.back());
   const std::size_t step = members.size() > 1 ? even_step(members) : 1;
-  facts.index_step = step == 0 ? 1 : static_cast<std::uint32_t>(step);
-  return facts;
+  range.index_step = step == 0 ? 1 : static_cast<std::uint32_t>(step);
+  return range;
 }
 
 std::string array_indices_text(const Bitmap& indices) {

@@ -18,9 +18,9 @@ namespace muster {
 /// part. Source: sbatch(1) --array.
 Result<ArraySpec> parse_array(std::string_view text, std::uint32_t max_array_size);
 
-/// The facts that every element's environment carries. `index_step` is 1 unless the indices keep
+/// The range that every element's environment carries. `index_step` is 1 unless the indices keep
 /// one distance.
-ArrayFacts array_facts(const ArraySpec& spec);
+ArrayRange array_range(const ArraySpec& spec);
 
 /// "0,2,4-6"; with an even step and a span above 10 "0-14:2". Empty for no indices.
 /// Source: squeue(1), as it shows 12_[0-15%4].

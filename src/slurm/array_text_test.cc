@@ -45,10 +45,10 @@ TEST(ArrayText, RefusesOtherTexts) {
 }
 
 TEST(ArrayText, KnowsTheFactsOfTheWholeArray) {
-  EXPECT_EQ(array_facts(parse_array("2-10:4", 1001).value()), (ArrayFacts{3, 2, 10, 4}));
-  EXPECT_EQ(array_facts(parse_array("1,2,4", 1001).value()), (ArrayFacts{3, 1, 4, 1}));
-  EXPECT_EQ(array_facts(parse_array("7", 1001).value()), (ArrayFacts{1, 7, 7, 1}));
-  EXPECT_EQ(array_facts(ArraySpec{}), ArrayFacts{});
+  EXPECT_EQ(array_range(parse_array("2-10:4", 1001).value()), (ArrayRange{3, 2, 10, 4}));
+  EXPECT_EQ(array_range(parse_array("1,2,4", 1001).value()), (ArrayRange{3, 1, 4, 1}));
+  EXPECT_EQ(array_range(parse_array("7", 1001).value()), (ArrayRange{1, 7, 7, 1}));
+  EXPECT_EQ(array_range(ArraySpec{}), ArrayRange{});
 }
 
 TEST(ArrayText, CutsLongTexts) {

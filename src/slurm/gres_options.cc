@@ -53,7 +53,7 @@ void agree_on_types(ResourceRequest& need) {
 }
 
 /// --gpus with --gpus-per-node: so many nodes.
-Status settle_job_by_nodes(ResourceRequest& need) {
+Status derive_job_by_nodes(ResourceRequest& need) {
   for (const GresAmount& amount : std::vector(need.gres_per_job)) {
     const std::uint32_t per_node = count_like(need.gres_per_node, amount);
     if (per_node == 0) continue;
@@ -72,7 +72,7 @@ Status settle_job_by_nodes(ResourceRequest& need) {
 }
 
 /// --gpus with --gpus-per-task: the tasks have them all.
-Status settle_job_by_tasks(ResourceRequest& need) {
+Status derive_job_by_tasks(ResourceRequest& need) {
   for (const GresAmount& amount : std::vector(need.gres_per_job)) {
     const std::uint32_t per_task = count_like(need.gres_per_task, amount);
     if (per_task == 0) continue;
@@ -86,7 +86,7 @@ Status settle_job_by_tasks(ResourceRequest& need) {
 }
 
 /// --gres with --gpus-per-task: a node has devices for so many tasks.
-Status settle_tasks_by_nodes(ResourceRequest& need) {
+Status derive_tasks_by_nodes(ResourceRequest& need) {
   for (const GresAmount& amount : std::vector(need.gres_per_task)) {
     const std::uint32_t per_node = count_like(need.gres_per_node, amount);
     if (per_node == 0 || amount.count == 0) continue;
@@ -117,9 +117,9 @@ Status combine_gres(ResourceRequest& need) {
       !need.gres_per_node.empty() + !need.gres_per_job.empty() + !need.gres_per_task.empty();
   if (given < 2) return {};
   agree_on_types(need);
-  TRY(settle_job_by_nodes(need));
-  TRY(settle_job_by_tasks(need));
-  return settle_tasks_by_nodes(need);
+  TRY(derive_job_by_nodes(need));
+  TRY(derive_job_by_tasks(need));
+  return derive_tasks_by_nodes(need);
 }
 
 }  // namespace muster

@@ -109,10 +109,10 @@ RankLayout rank_layout(std::span<const std::uint32_t> counts, const Distribution
   return layout;
 }
 
-std::vector<TaskPlace> task_places(const RankLayout& layout) {
+std::vector<TaskPosition> task_positions(const RankLayout& layout) {
   std::size_t total = 0;
   for (const auto& ranks : layout) total += ranks.size();
-  std::vector<TaskPlace> places(total);
+  std::vector<TaskPosition> places(total);
   for (std::size_t node = 0; node < layout.size(); ++node) {
     for (std::size_t local = 0; local < layout[node].size(); ++local) {
       places[layout[node][local]] = {static_cast<std::uint32_t>(node),

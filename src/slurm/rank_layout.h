@@ -52,13 +52,13 @@ using RankLayout = std::vector<std::vector<std::uint32_t>>;
 RankLayout rank_layout(std::span<const std::uint32_t> counts, const DistributionRule& rule);
 
 /// Where one rank is.
-struct TaskPlace {
+struct TaskPosition {
   std::uint32_t node = 0;
   std::uint32_t local_id = 0;
-  friend bool operator==(const TaskPlace&, const TaskPlace&) = default;
+  friend bool operator==(const TaskPosition&, const TaskPosition&) = default;
 };
 /// The places by rank: the layout read the other way.
-std::vector<TaskPlace> task_places(const RankLayout& layout);
+std::vector<TaskPosition> task_positions(const RankLayout& layout);
 
 /// "2(x3),1" for {2, 2, 2, 1}: SLURM_TASKS_PER_NODE and SLURM_JOB_CPUS_PER_NODE.
 std::string counts_text(std::span<const std::uint32_t> counts);

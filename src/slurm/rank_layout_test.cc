@@ -78,7 +78,7 @@ TEST(RankLayout, PlacesAreTheLayoutReadTheOtherWay) {
                                 static_cast<std::uint32_t>(1 + rng.below(4))};
     const auto total = std::accumulate(counts.begin(), counts.end(), 0U);
     const RankLayout layout = rank_layout(counts, rule);
-    const std::vector<TaskPlace> places = task_places(layout);
+    const std::vector<TaskPosition> places = task_positions(layout);
     ASSERT_EQ(places.size(), total) << "seed " << kSeed << " round " << round;
     for (std::uint32_t rank = 0; rank < total; ++rank) {
       EXPECT_EQ(layout[places[rank].node][places[rank].local_id], rank)

@@ -224,8 +224,8 @@ bool is_wrong_side(const CivilTime& time, const TimeContext& context) {
 }
 
 // The nearest real day in the wanted direction. A 29th of February is at most eight years away.
-std::optional<CivilTime> settled(const Pieces& pieces, const CivilTime& today,
-                                 const TimeContext& context) {
+std::optional<CivilTime> completed(const Pieces& pieces, const CivilTime& today,
+                                   const TimeContext& context) {
   constexpr int kStepsMax = 9;
   CivilTime time = pieces.date ? *pieces.date : today;
   const TimeOfDay of_day = pieces.time_of_day.value_or(TimeOfDay{});
@@ -258,7 +258,7 @@ Result<TimePoint> parse_time(std::string_view text, const TimeContext& context) 
   const CivilTime today = context.zone.to_civil(context.now);
   const auto pieces = parse_pieces(word, today);
   if (!pieces) return invalid(text);
-  const auto civil = settled(*pieces, today, context);
+  const auto civil = completed(*pieces, today, context);
   if (!civil) return invalid(text);
   return context.zone.to_point(*civil);
 }

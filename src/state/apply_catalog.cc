@@ -4,16 +4,16 @@
 
 namespace muster {
 
-void EventApplier::operator()(const RunNoted& event) {
+void EventApplier::operator()(const RunSignalled& event) {
   Job& job = job_at(event.job);
   CHECK(job.run != nullptr, "job {} speaks while it does not run", event.job.value());
   change(job, [&] {
-    if (event.note == RunNote::kSession) job.run->has_session = true;
-    if (event.note == RunNote::kStopAcknowledged) job.run->is_stop_acknowledged = true;
+    if (event.note == RunSignal::kSession) job.run->has_session = true;
+    if (event.note == RunSignal::kStopAcknowledged) job.run->is_stop_acknowledged = true;
   });
 }
 
-void EventApplier::operator()(const CheckpointNoted& event) {
+void EventApplier::operator()(const CheckpointRecorded& event) {
   state.checkpoints_.put(event.checkpoint);
 }
 

@@ -170,7 +170,7 @@ namespace {
 
 /// A state of an earlier version knows the last report alone. Requires: `metric` is not in the
 /// trial yet.
-void note_best(Trial& trial, double metric, bool smaller_is_better) {
+void record_best(Trial& trial, double metric, bool smaller_is_better) {
   if (std::isnan(metric)) return;
   const double last = trial.metric && !std::isnan(*trial.metric) ? *trial.metric : metric;
   const double best = trial.best_metric.value_or(last);
@@ -181,7 +181,7 @@ void note_best(Trial& trial, double metric, bool smaller_is_better) {
 
 void EventApplier::operator()(const TrialReported& event) {
   Trial& trial = trial_at(event.trial);
-  note_best(trial, event.report.metric, experiment_at(trial.experiment).spec->smaller_is_better);
+  record_best(trial, event.report.metric, experiment_at(trial.experiment).spec->smaller_is_better);
   trial.metric = event.report.metric;
   trial.units = event.report.time;
   if (event.is_at_target) trial.is_waiting = true;
@@ -329,7 +329,7 @@ void EventApplier::operator()(const TrialResized& event) {
 }
 
 /// A trial's job is known from its submission on.
-void EventApplier::note_job(const Job& job) {
+void EventApplier::record_job(const Job& job) {
   if (job.spec->trial.value() == 0) return;
   Trial& trial = trial_at(job.spec->trial);
   CHECK(trial.job.value() == 0, "trial {} has job {} already", trial.id.value(), trial.job.value());
@@ -337,7 +337,7 @@ void EventApplier::note_job(const Job& job) {
   state.experiments_.rehash(trial);
 }
 /// What a run of a trial has used, until its last node was released.
-void EventApplier::note_usage(const Job& job) {
+void EventApplier::record_usage(const Job& job) {
   if (job.spec->trial.value() == 0 || !job.start_time.is_set()) return;
   const Trial& trial = trial_at(job.spec->trial);
   Experiment& experiment = experiment_at(trial.experiment);
@@ -345,13 +345,13 @@ void EventApplier::note_usage(const Job& job) {
       (now - job.start_time) * std::max(slots_of(trial, *experiment.spec), 1U);
   state.experiments_.rehash(experiment);
 }
-void EventApplier::note_restart(const Job& job) {
+void EventApplier::record_restart(const Job& job) {
   Trial& trial = trial_at(job.spec->trial);
   ++trial.restarts;
   trial.failed_runs.push_back(run_number(job));
   state.experiments_.rehash(trial);
 }
-void EventApplier::note_early_end(const Job& job) {
+void EventApplier::record_early_end(const Job& job) {
   Trial& trial = trial_at(job.spec->trial);
   trial.ended_early_at = trial.units;
   state.experiments_.rehash(trial);

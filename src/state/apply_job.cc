@@ -8,10 +8,10 @@
 namespace muster {
 namespace {
 
-ArrayFacts facts_of(const ArraySpec& array) {
+ArrayRange facts_of(const ArraySpec& array) {
   const std::vector<std::size_t> indices = array.indices.indices();
   CHECK(!indices.empty(), "an array without elements");
-  ArrayFacts facts;
+  ArrayRange facts;
   facts.task_count = static_cast<std::uint32_t>(indices.size());
   facts.index_min = static_cast<std::uint32_t>(indices.front());
   facts.index_max = static_cast<std::uint32_t>(indices.back());
@@ -36,7 +36,7 @@ Job element_like(const Job& record, JobId id, std::uint32_t index) {
   job.array_index = index;
   job.partition = record.partition;
   job.partitions = record.partitions;
-  job.array_facts = std::make_unique<ArrayFacts>(record.array->facts);
+  job.array_range = std::make_unique<ArrayRange>(record.array->range);
   if (record.dependencies != nullptr)
     job.dependencies = std::make_unique<DependencySet>(*record.dependencies);
   return job;
@@ -90,14 +90,14 @@ void EventApplier::operator()(const JobSubmitted& event) {
     job.array_job = event.job;
     job.array = std::make_unique<ArrayRecord>();
     job.array->remaining = *event.array;
-    job.array->facts = facts_of(*event.array);
+    job.array->range = facts_of(*event.array);
   }
   reference(event.spec->script);
   reference(event.spec->environment);
   CHECK(event.job >= state.next_job_, "job id {} was given before", event.job.value());
   state.next_job_ = JobId(event.job.value() + 1);
   ++state.active_jobs_;
-  note_job(state.jobs_.insert(std::move(job)));
+  record_job(state.jobs_.insert(std::move(job)));
 }
 
 void EventApplier::operator()(const ArraySplit& event) {
@@ -122,7 +122,7 @@ void EventApplier::become_element(Job& job) {
   if (job.array == nullptr || job.array_index) return;
   if (job.array->remaining.indices.count() != 1) return;
   job.array_index = static_cast<std::uint32_t>(job.array->remaining.indices.indices().front());
-  job.array_facts = std::make_unique<ArrayFacts>(job.array->facts);
+  job.array_range = std::make_unique<ArrayRange>(job.array->range);
   job.array->remaining.indices = Bitmap();
   state.jobs_.add_element(job.id, *job.array_index, job.id);
 }
@@ -173,8 +173,8 @@ void EventApplier::operator()(const JobEnding& event) {
     if (had_run) job.flags |= job_flag::kCompleting;
     if (event.requeue_after) job.flags |= job_flag::kRequeueAfter;
   });
-  if (event.is_restart) note_restart(job);
-  if (event.is_early) note_early_end(job);
+  if (event.is_restart) record_restart(job);
+  if (event.is_early) record_early_end(job);
   if (!had_run) {
     if (observer != nullptr) observer->attempt_ended(job, now);
     return;
@@ -199,7 +199,7 @@ void EventApplier::finish_release(Job& job) {
     return;
   }
   change(job, [&] { job.flags = static_cast<std::uint16_t>(job.flags & ~job_flag::kCompleting); });
-  note_usage(job);
+  record_usage(job);
   if (observer != nullptr) observer->attempt_ended(job, now);
 }
 

@@ -29,23 +29,23 @@ BlobTable::Entry& BlobTable::entry_at(BlobId id) {
 }
 
 void BlobTable::add(BlobId id, const std::string& digest, std::uint64_t size) {
-  restore(id, BlobFacts{digest, size, 0});
+  restore(id, BlobRecord{digest, size, 0});
 }
 
-void BlobTable::restore(BlobId id, const BlobFacts& facts) {
-  CHECK(facts.digest.size() == sizeof(Entry::digest), "blob {} has a digest of {} bytes",
-        id.value(), facts.digest.size());
+void BlobTable::restore(BlobId id, const BlobRecord& record) {
+  CHECK(record.digest.size() == sizeof(Entry::digest), "blob {} has a digest of {} bytes",
+        id.value(), record.digest.size());
   CHECK(find_entry(id) == nullptr, "blob {} is there already", id.value());
   const std::size_t chunk = id.value() / kChunk;
   if (chunk >= chunks_.size()) chunks_.resize(chunk + 1);
   if (chunks_[chunk] == nullptr) chunks_[chunk] = std::make_unique<Chunk>();
   Entry& entry = chunks_[chunk]->entries[id.value() % kChunk];
-  std::memcpy(entry.digest.data(), facts.digest.data(), entry.digest.size());
-  entry.size = facts.size;
-  entry.references = facts.references;
+  std::memcpy(entry.digest.data(), record.digest.data(), entry.digest.size());
+  entry.size = record.size;
+  entry.references = record.references;
   entry.is_there = true;
   ++chunks_[chunk]->used;
-  hash_ += hash_of(id, facts.digest, facts.size, facts.references);
+  hash_ += hash_of(id, record.digest, record.size, record.references);
   if (by_digest_) make_findable(id);
 }
 
@@ -85,7 +85,7 @@ void BlobTable::hide(BlobId id) const {
 void BlobTable::make_index() const {
   if (by_digest_) return;
   by_digest_.emplace(64, ByDigest{this}, ByDigest{this});
-  for_each([this](BlobId id, const BlobFacts&) { make_findable(id); });
+  for_each([this](BlobId id, const BlobRecord&) { make_findable(id); });
 }
 
 void BlobTable::do_not_share(BlobId id) {
@@ -100,9 +100,9 @@ BlobId BlobTable::find(const std::string& digest) const {
   return found == by_digest_->end() ? BlobId(0) : *found;
 }
 
-std::optional<BlobFacts> BlobTable::facts(BlobId id) const {
+std::optional<BlobRecord> BlobTable::record(BlobId id) const {
   const Entry* entry = find_entry(id);
-  return entry == nullptr ? std::nullopt : std::optional(entry->facts());
+  return entry == nullptr ? std::nullopt : std::optional(entry->record());
 }
 
 }  // namespace muster

@@ -15,7 +15,7 @@
 
 namespace muster {
 
-struct BlobFacts {
+struct BlobRecord {
   std::string digest;  ///< SHA-256, 32 bytes
   std::uint64_t size = 0;
   std::uint32_t references = 0;
@@ -35,18 +35,18 @@ class BlobTable {
   /// Its bytes turned out to be damaged: whoever comes with the right ones is given another. Only
   /// for the writer; no part of the state.
   void do_not_share(BlobId id);
-  std::optional<BlobFacts> facts(BlobId id) const;
-  void restore(BlobId id, const BlobFacts& facts);
+  std::optional<BlobRecord> record(BlobId id) const;
+  void restore(BlobId id, const BlobRecord& record);
   std::uint64_t hash() const { return hash_; }
 
-  /// Calls `visit(BlobId, BlobFacts)` for each, in rising order of ids.
+  /// Calls `visit(BlobId, BlobRecord)` for each, in rising order of ids.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (std::size_t c = 0; c < chunks_.size(); ++c) {
       if (chunks_[c] == nullptr) continue;
       for (std::size_t i = 0; i < kChunk; ++i) {
         if (chunks_[c]->entries[i].is_there)
-          visit(BlobId(c * kChunk + i), chunks_[c]->entries[i].facts());
+          visit(BlobId(c * kChunk + i), chunks_[c]->entries[i].record());
       }
     }
   }
@@ -59,7 +59,7 @@ class BlobTable {
     std::uint32_t references = 0;
     bool is_there = false;
     std::string_view digest_view() const { return {digest.data(), digest.size()}; }
-    BlobFacts facts() const { return {std::string(digest_view()), size, references}; }
+    BlobRecord record() const { return {std::string(digest_view()), size, references}; }
   };
   struct Chunk {
     std::array<Entry, kChunk> entries;

@@ -94,7 +94,7 @@ class ClusterState {
                        std::uint32_t rules);
   void restore_seq(Seq seq) { seq_ = seq; }
   void restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses);
-  void restore_blob(BlobId id, const BlobFacts& facts) { blobs_.restore(id, facts); }
+  void restore_blob(BlobId id, const BlobRecord& facts) { blobs_.restore(id, facts); }
   void restore_job(Job job);
   void restore_answer(RequestId id, const Answer& answer) { answers_.add(id, answer); }
   void restore_experiment(Experiment experiment);

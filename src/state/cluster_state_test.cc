@@ -50,8 +50,8 @@ TEST(ClusterState, EveryChangeShowsInTheHash) {
 TEST(ClusterState, ArraySplitsAndItsLastElementKeepsTheId) {
   Log log;
   const JobId array = log.submit(spec_of("a"), ArraySpec{Bitmap::range(4, 3), 2});
-  EXPECT_EQ(log.job(array).array->facts.index_min, 4U);
-  EXPECT_EQ(log.job(array).array->facts.index_max, 6U);
+  EXPECT_EQ(log.job(array).array->range.index_min, 4U);
+  EXPECT_EQ(log.job(array).array->range.index_max, 6U);
   for (const std::uint32_t index : {4U, 6U})
     log.add({ArraySplit{array, index, log.state().next_job()}});
   EXPECT_EQ(log.job(JobId(array.value() + 1)).array_index, 4U);
@@ -136,10 +136,10 @@ TEST(ClusterState, BlobsLiveAsLongAsAJobNamesThem) {
   event.partitions = {PartitionIndex(0)};
   log.add({event}, {BlobWrite{BlobId(1), std::string(32, 'x'), 1,
                               std::make_shared<const std::string>("s")}});
-  EXPECT_EQ(log.state().blobs().facts(BlobId(1))->references, 1U);
+  EXPECT_EQ(log.state().blobs().record(BlobId(1))->references, 1U);
   log.end(event.job, JobState::kCancelled, false);
   log.add({JobsEvicted{{event.job}}});
-  EXPECT_FALSE(log.state().blobs().facts(BlobId(1)).has_value());
+  EXPECT_FALSE(log.state().blobs().record(BlobId(1)).has_value());
   EXPECT_EQ(log.batches().back()->dead_blobs, std::vector<BlobId>{BlobId(1)});
 }
 

@@ -30,10 +30,10 @@ struct EventApplier {
   Experiment new_experiment(ExperimentId id, const ExperimentSpecRef& spec,
                             const ExperimentLabels& labels, ExperimentState experiment_state);
   void add_trial(Experiment& experiment, const TrialPlan& plan, TrialId id);
-  void note_job(const Job& job);
-  void note_restart(const Job& job);
-  void note_early_end(const Job& job);
-  void note_usage(const Job& job);
+  void record_job(const Job& job);
+  void record_restart(const Job& job);
+  void record_early_end(const Job& job);
+  void record_usage(const Job& job);
   /// Changes the hold, state or resources of a job and keeps the counts that depend on them.
   template <class Change>
   void change(Job& job, Change&& change);

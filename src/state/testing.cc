@@ -129,13 +129,13 @@ void add_experiment(Log& log) {
   log.start(first_job, {grant_of(1, 3, 1)});
   log.add({TrialReported{first, {0.5, 4}, true, true}, TrialFlagged{TrialId(first.value() + 1)},
            StopRequested{first_job, {StopCall::kRung, at(5000)}}});
-  log.add(
-      {RunNoted{first_job, RunNote::kSession}, RunNoted{first_job, RunNote::kStopAcknowledged}});
+  log.add({RunSignalled{first_job, RunSignal::kSession},
+           RunSignalled{first_job, RunSignal::kStopAcknowledged}});
   for (const CheckpointState state : {CheckpointState::kActive, CheckpointState::kCompleted}) {
     for (const std::string uuid : {"b", "a"}) {
       Checkpoint checkpoint{
           uuid + std::to_string(first.value()), first, 1, 4, state, at(20), 0, "{}", "{}"};
-      log.add({CheckpointNoted{std::make_shared<const Checkpoint>(checkpoint)}});
+      log.add({CheckpointRecorded{std::make_shared<const Checkpoint>(checkpoint)}});
     }
   }
   for (const std::uint32_t model : {1U, 2U}) {
@@ -274,7 +274,7 @@ void add_second_life(Log& log, bool is_deleted) {
                           9,
                           "{}",
                           R"({"f": 9})"};
-    log.add({CheckpointNoted{std::make_shared<const Checkpoint>(checkpoint)}});
+    log.add({CheckpointRecorded{std::make_shared<const Checkpoint>(checkpoint)}});
   }
   const auto end = [&](JobId job, TrialId whose) {
     JobEnding ending;

@@ -71,7 +71,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
         io_(io),
         layout_(step_layout(launch)),
         supervisor_(launch, *this, steady_now()),
-        container_(make_container(options.container, container_name(launch))),
+        cgroup_(make_cgroup(options.cgroup, cgroup_name(launch))),
         capture_(OutputCapture::make(launch, options)),
         tasks_(*this) {}
 
@@ -93,10 +93,10 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     finished_ = kj::mv(paf.fulfiller);
     check_end();
     paf.promise.wait(io_.waitScope);
-    container_->remove();
+    cgroup_->remove();
     remove_task_view(launch_, options_);
     if (agent_ == nullptr)
-      release_container_host(options_.container);  // nobody is there to start another step
+      release_cgroup_host(options_.cgroup);  // nobody is there to start another step
   }
 
   // ---- StepPort ----
@@ -105,12 +105,12 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       for (const StartedTask& task : started_.tasks) ::kill(task.pid, number);
       return;
     }
-    for (const pid_t pid : container_->processes()) {
+    for (const pid_t pid : cgroup_->processes()) {
       if (pid != ::getpid()) ::kill(pid, number);
     }
   }
-  void kill_all() override { container_->kill_all(); }
-  void suspend(bool is_suspend) override { container_->freeze(is_suspend); }
+  void kill_all() override { cgroup_->kill_all(); }
+  void suspend(bool is_suspend) override { cgroup_->freeze(is_suspend); }
   void show_stop(StopCall call) override {
     const std::string path = stop_path(options_.spool, launch_.id);
     ::mkdir(run_folder(options_.spool, launch_.id).c_str(), 0755);
@@ -149,7 +149,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
         parse_whole32(get_variable(environment, "SLURM_STEP_KILLED_MSG_NODE_ID").value_or("0"));
     return wanted && *wanted < layout_.size() ? *wanted : 0;
   }
-  static std::string container_name(const LaunchStep& launch) {
+  static std::string cgroup_name(const LaunchStep& launch) {
     return fmt::format("{}_{}.{}.{}", launch.node_name, launch.id.job.value(), launch.id.attempt,
                        launch.id.step);
   }
@@ -300,7 +300,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   // ---- tasks ----
   void start() {
     ExitStatus failed_with;
-    auto started = start_tasks(launch_, options_, layout_, container_->enter_file(),
+    auto started = start_tasks(launch_, options_, layout_, cgroup_->enter_file(),
                                capture_ != nullptr, failed_with);
     if (!started.has_value()) {
       if (srun_ != nullptr) report_failure(started.error(), failed_with);
@@ -444,7 +444,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     flush_exits();
     if (supervisor_.is_tasks_over() && !supervisor_.is_ended()) {
       if (!others().empty()) {
-        container_->kill_all();
+        cgroup_->kill_all();
         reap_quietly();
         if (!others().empty()) return;  // the next tick looks again
       }
@@ -455,7 +455,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     keep_exit();
     if (supervisor_.is_ended()) finish();
   }
-  /// A stream that somebody outside of the container holds open need never end: where nobody
+  /// A stream that somebody outside of the cgroup holds open need never end: where nobody
   /// watches it, it is waited for a little.
   bool is_output_awaited() {
     if (open_streams_ == 0 || is_srun_gone_) return false;
@@ -469,7 +469,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     while (::wait4(-1, &status, WNOHANG, &used) > 0) usage_ += usage_of(used);
   }
   std::vector<pid_t> others() const {
-    std::vector<pid_t> pids = container_->processes();
+    std::vector<pid_t> pids = cgroup_->processes();
     std::erase(pids, ::getpid());
     return pids;
   }
@@ -537,7 +537,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   kj::AsyncIoContext& io_;
   RankLayout layout_;
   StepSupervisor supervisor_;
-  std::unique_ptr<ProcessContainer> container_;
+  std::unique_ptr<ProcessCgroup> cgroup_;
   std::unique_ptr<OutputCapture> capture_;
   StartedTasks started_;
   std::vector<std::unique_ptr<Input>> inputs_;
@@ -563,7 +563,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
 
 namespace {
 
-/// Who must leave without a word: the step's container, files and end are another's by now, or the
+/// Who must leave without a word: the step's cgroup, files and end are another's by now, or the
 /// agent's, who finds nobody here and says that the step is lost. nullptr: may start it.
 const char* why_not_here(const Status& held, const StepdOptions& options) {
   // It was launched before, and the spool has lost that since.

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "env/posix/container.h"
+#include "env/posix/cgroup.h"
 #include "model/agent_message.h"
 #include "stepd/task_binding.h"
 
@@ -19,7 +19,7 @@ struct StepdOptions {
   std::string program_folder;  ///< where this program lies, and those that trials' scripts call
                                ///< with it; empty: not known
   std::string hosts_file;      ///< shown as /etc/hosts; empty: no
-  ContainerHost container;
+  CgroupHost cgroup;
   NodeShape shape;  ///< how the node's CPUs lie in cores and sockets
 };
 

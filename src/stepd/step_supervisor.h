@@ -22,7 +22,7 @@ class StepPort {
   /// Sends a signal to the tasks' processes: all of the step's, or with `batch_only` the batch
   /// script's alone.
   virtual void signal(std::uint16_t number, bool batch_only) = 0;
-  /// Ends everything in the step's container that is left, whatever it does to avoid it.
+  /// Ends everything in the step's cgroup that is left, whatever it does to avoid it.
   virtual void kill_all() = 0;
   virtual void suspend(bool is_suspend) = 0;
   /// The run is asked to stop: its stop file appears.
@@ -42,7 +42,7 @@ class StepSupervisor {
   void on_started(std::size_t task_count, const std::optional<Error>& failure, TimePoint now,
                   ExitStatus failed_with = ExitStatus::exited(1));
   void on_task_exit(std::size_t local_id, ExitStatus status, TimePoint now);
-  /// The container holds no process any more. Called after the last task has ended; `usage` covers
+  /// The cgroup holds no process any more. Called after the last task has ended; `usage` covers
   /// all of it.
   void on_empty(const Usage& usage, bool is_out_of_memory);
   void on_message(const ToAgent& message, TimePoint now);

@@ -117,7 +117,7 @@ Json determined_config(const ExperimentSpec& spec) {
 }
 
 std::vector<std::string> determined_variables(const Experiment& experiment, const Trial& trial,
-                                              std::uint32_t run, const TrialPlace& place) {
+                                              std::uint32_t run, const TrialLocation& place) {
   std::vector<std::string> out;
   const auto add = [&out](std::string_view name, const auto& value) {
     out.push_back(fmt::format("{}={}", name, value));
@@ -171,7 +171,7 @@ Json own_config(const Experiment& experiment, const Trial& trial) {
 }  // namespace
 
 std::vector<NamedText> determined_files(const Experiment& experiment, const Trial& trial,
-                                        std::uint32_t run, const TrialPlace& place) {
+                                        std::uint32_t run, const TrialLocation& place) {
   const Json cluster =
       Json::Object{{"master_url", place.master},
                    {"cluster_id", place.cluster},

@@ -31,7 +31,7 @@ std::optional<TrialRun> parse_task_name(std::string_view name);
 std::string uuid_text(std::uint64_t high, std::uint64_t low);
 
 /// Where a run finds things. Per node: `node_name`, `slots`, `node_rank`.
-struct TrialPlace {
+struct TrialLocation {
   std::string cluster;                ///< a uuid
   std::string master;                 ///< "http://host:port"
   std::string session_token;          ///< to speak for the run
@@ -54,10 +54,10 @@ struct NamedText {
 
 /// NAME=VALUE.
 std::vector<std::string> determined_variables(const Experiment& experiment, const Trial& trial,
-                                              std::uint32_t run, const TrialPlace& place);
+                                              std::uint32_t run, const TrialLocation& place);
 /// The files below /run/determined by their absolute names.
 std::vector<NamedText> determined_files(const Experiment& experiment, const Trial& trial,
-                                        std::uint32_t run, const TrialPlace& place);
+                                        std::uint32_t run, const TrialLocation& place);
 
 /// The configuration as the harness takes it: its checkpoint_storage is whole, a shared folder
 /// unless the user's is S3.

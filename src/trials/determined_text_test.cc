@@ -56,7 +56,8 @@ TEST(DeterminedText, PortsOfTrialsAreTheirOwnAndNoneThatConnectionsAreGiven) {
   for (const std::uint32_t id : {1U, 2U, 999U, 1000U}) {
     Trial trial;
     trial.id = TrialId(id);
-    for (const std::string& variable : determined_variables(experiment, trial, 1, TrialPlace())) {
+    for (const std::string& variable :
+         determined_variables(experiment, trial, 1, TrialLocation())) {
       const std::size_t name = variable.find("PORT");
       if (name == std::string::npos) continue;
       const int port = std::stoi(variable.substr(variable.find('=') + 1));

@@ -21,7 +21,7 @@ namespace {
 
 /// Each is another look at every line.
 constexpr std::size_t kLogPoliciesMax = 32;
-constexpr std::string_view kNoContainers = "trials run without containers; take it out";
+constexpr std::string_view kNoCgroups = "trials run without containers; take it out";
 
 /// True for what a file may say without asking for anything: null, false, 0, empty.
 bool asks_for_nothing(const Json& value) {
@@ -110,7 +110,7 @@ void read_resources(FormReader& top, TrialResources& out) {
     reader.refuse("shm_size", fmt::format("{} is not a size; give bytes, or a text such as 16g",
                                           shown_value(*size)));
   }
-  refuse_field(reader, "devices", kNoContainers);
+  refuse_field(reader, "devices", kNoCgroups);
   refuse_field(reader, "native_parallel", "it was of use to Horovod alone; take it out");
   refuse_field(reader, "slots", "it means nothing to an experiment; give slots_per_trial");
   refuse_field(reader, "agent_label",
@@ -157,7 +157,7 @@ void read_environment(FormReader& top, ExperimentConfig& out) {
   read_variables(reader, out.resources.slots_per_trial > 0, out.environment_variables);
   for (const std::string_view name : {"image", "force_pull_image", "registry_auth",
                                       "add_capabilities", "drop_capabilities", "pod_spec"}) {
-    refuse_field(reader, name, kNoContainers);
+    refuse_field(reader, name, kNoCgroups);
   }
   refuse_field(reader, "ports", "ports of trials are not forwarded yet; take it out");
   refuse_field(reader, "proxy_ports", "ports of trials are not forwarded yet; take it out");
@@ -334,7 +334,7 @@ void read_the_rest(FormReader& top) {
     std::string_view why;
   };
   constexpr std::array kRows{
-      Row{"bind_mounts", kNoContainers},
+      Row{"bind_mounts", kNoCgroups},
       Row{"slurm", "trials are jobs here: give resources and a resource_pool instead"},
       Row{"pbs", "trials are jobs here: give resources and a resource_pool instead"},
       Row{"integrations", "it is not there yet; take it out"},

@@ -70,7 +70,7 @@ std::optional<ServiceKind> service_kind(const JobSpec& spec) {
   return std::nullopt;
 }
 
-std::vector<std::string> service_variables(const ServicePlace& place, JobId job,
+std::vector<std::string> service_variables(const ServiceContext& place, JobId job,
                                            std::uint32_t run) {
   return {"DET_MASTER=" + place.master, "DET_CLUSTER_ID=" + place.cluster,
           "DET_TASK_ID=" + service_name(place.cluster, job),

@@ -34,12 +34,13 @@ std::string_view service_command(ServiceKind kind);
 std::optional<ServiceKind> service_kind(const JobSpec& spec);
 
 /// NAME=VALUE: what a job needs to say where it serves. `master`: "http://host:port".
-struct ServicePlace {
+struct ServiceContext {
   std::string cluster;
   std::string master;
   std::string session_token;
 };
-std::vector<std::string> service_variables(const ServicePlace& place, JobId job, std::uint32_t run);
+std::vector<std::string> service_variables(const ServiceContext& place, JobId job,
+                                           std::uint32_t run);
 
 /// Opens one job's service to one user until it ends, and nothing else: no token of the API. For
 /// addresses that a browser is given. Requires: `claims` name user, job and expiry.

@@ -88,7 +88,7 @@ void RpcAgentSender::flush() {
 }
 
 /// Who hears of it may send more at once.
-void RpcAgentSender::note_received() {
+void RpcAgentSender::on_received() {
   for (const ToAgent& message : std::exchange(under_way_, {})) {
     if (const auto* launch = get_if<LaunchStep>(&message)) outcome_.received(*launch);
   }
@@ -113,7 +113,7 @@ kj::Promise<void> RpcAgentSender::deliver() {
   waiting_.erase(waiting_.begin(), end);
   if (alone_ > 0) --alone_;
   return request.send().ignoreResult().then([this] {
-    note_received();
+    on_received();
     flush();
   });
 }

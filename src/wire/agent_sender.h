@@ -38,7 +38,7 @@ class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandl
   std::vector<Parcel> pack();
   void flush();
   kj::Promise<void> deliver();
-  void note_received();
+  void on_received();
   bool write(schema::AgentMessage::Builder wire, const ToAgent& message);
   void refuse(const ToAgent& message, const std::string& why);
   void taskFailed(kj::Exception&& exception) override;

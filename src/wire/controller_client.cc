@@ -24,24 +24,24 @@ struct ControllerClient::State {
         client(*stream),
         controller(client.bootstrap().castAs<schema::Controller>()) {}
 
-  /// The call's answer, or an exception when our patience ends first.
+  /// The call's answer, or an exception after our timeout.
   template <class T>
   T answer(kj::Promise<T> call) {
-    if (patience == Duration()) return call.wait(io.waitScope);
+    if (timeout == Duration()) return call.wait(io.waitScope);
     heard();
     auto late = silence().then([this]() -> T {
       kj::throwFatalException(kj::Exception(kj::Exception::Type::OVERLOADED, __FILE__, __LINE__,
-                                            kj::str("no answer for ", patience.seconds(), " s")));
+                                            kj::str("no answer for ", timeout.seconds(), " s")));
     });
     return call.exclusiveJoin(kj::mv(late)).wait(io.waitScope);
   }
   void heard() { last_heard = std::chrono::steady_clock::now(); }
-  /// Fulfilled when nothing was heard for as long as our patience. What we do with a page, such as
+  /// Fulfilled when nothing was heard for our timeout. What we do with a page, such as
   /// to wait for whoever reads our output, is not the other end's silence.
   kj::Promise<void> silence() {
-    const auto limit = std::chrono::microseconds(patience.microseconds());
+    const auto limit = std::chrono::microseconds(timeout.microseconds());
     return io.provider->getTimer()
-        .afterDelay(patience.microseconds() * kj::MICROSECONDS)
+        .afterDelay(timeout.microseconds() * kj::MICROSECONDS)
         .then([this, limit]() -> kj::Promise<void> {
           const bool is_silent = std::chrono::steady_clock::now() - last_heard >= limit;
           return is_silent ? kj::Promise<void>(kj::READY_NOW) : silence();
@@ -49,7 +49,7 @@ struct ControllerClient::State {
   }
 
   kj::AsyncIoContext& io;
-  Duration patience;  ///< zero: without end
+  Duration timeout;  ///< zero: without end
   std::chrono::steady_clock::time_point last_heard;
   kj::Own<kj::AsyncIoStream> stream;
   capnp::TwoPartyClient client;
@@ -112,7 +112,7 @@ Result<T> run(State& state, Start&& start) {
 ControllerClient::ControllerClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ControllerClient::~ControllerClient() = default;
 
-void ControllerClient::set_patience(Duration patience) { state_->patience = patience; }
+void ControllerClient::set_timeout(Duration timeout) { state_->timeout = timeout; }
 
 Result<std::unique_ptr<ControllerClient>> ControllerClient::connect(kj::AsyncIoContext& io,
                                                                     const std::string& address,

@@ -31,7 +31,7 @@ class ControllerClient {
 
   /// How long the other end may be silent while one of the calls below waits for its answer; zero:
   /// without end. Then they fail with kUnavailable.
-  void set_patience(Duration patience);
+  void set_timeout(Duration timeout);
 
   Result<std::vector<Reply>> submit(const std::vector<Request>& requests, RequestId id = {});
   Result<Reply> submit_one(Request request, RequestId id = {});

@@ -54,7 +54,7 @@ class AgentLink {
   void refuse(const ToAgent& message, const std::string& why) {
     if (sender_ != nullptr) calls_->agent_refused(node_, *sender_, message, why);
   }
-  void note_received(const StepId& step) {
+  void on_received(const StepId& step) {
     if (sender_ != nullptr) calls_->agent_received(node_, *sender_, step);
   }
   /// False: it has lost its place.
@@ -210,7 +210,7 @@ class ControllerImpl final : public schema::Controller::Server {
     auto sender = std::make_unique<RpcAgentSender>(
         context.getParams().getAgent(),
         RpcAgentSender::Outcome{
-            [link = link_.get()](const LaunchStep& launch) { link->note_received(launch.id); },
+            [link = link_.get()](const LaunchStep& launch) { link->on_received(launch.id); },
             [link = link_.get()](const ToAgent& message, const std::string& why) {
               link->refuse(message, why);
             }});

@@ -444,7 +444,7 @@ TEST_F(DoorTest, WhoIsRefusedAConnectionReadsWhy) {
 TEST_F(DoorTest, WhoIsNotAnsweredGivesUpWhenItsPatienceEnds) {
   open({});
   auto one = client();
-  one->set_patience(Duration::seconds(1));
+  one->set_timeout(Duration::seconds(1));
   const auto answer = one->wait(WaitFor{StepId{JobId(1), 2, 3}, WaitUntil::kStepEnded, 4});
   ASSERT_FALSE(answer.has_value());
   EXPECT_EQ(clients_.wanted.what, (StepId{JobId(1), 2, 3}));
@@ -462,7 +462,7 @@ TEST_F(DoorTest, WhoTakesLongOverAPageIsNotUnanswered) {
   page.bytes = std::string(100'000, 'x');
   clients_.page = records::encode_page(page);
   auto one = client();
-  one->set_patience(Duration::milliseconds(200));
+  one->set_timeout(Duration::milliseconds(200));
   int visited = 0;
   const Status told = one->query({}, [&](Page) {
     if (++visited <= 3) ::usleep(300'000);  // as one whose output nobody reads for a while

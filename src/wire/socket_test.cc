@@ -14,8 +14,8 @@
 namespace muster {
 namespace {
 
-/// A Unix socket that nobody accepts from, and whose queue is full: whoever connects with patience
-/// waits for ever.
+/// A Unix socket that nobody accepts from, and whose queue is full: whoever connects without a
+/// limit waits for ever.
 class FullQueue : public ::testing::Test {
  protected:
   void SetUp() override {

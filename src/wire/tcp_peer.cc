@@ -77,8 +77,8 @@ DiagRequest question_about(const End& peer, const End& own) {
 std::optional<UserId> user_of_socket(const End& peer, const End& own) {
   const int fd = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
   if (fd < 0) return std::nullopt;
-  const timeval patience{0, 100'000};
-  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  const timeval timeout{0, 100'000};
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
   const DiagRequest request = question_about(peer, own);
   alignas(nlmsghdr) std::array<char, 4096> answer{};
   ssize_t size = ::send(fd, &request, sizeof request, 0) < 0

@@ -15,7 +15,7 @@ void DependencyRole::on_event(const Event& event) { index_.on_event(event, state
 
 /// Elements of one outcome stay together on the record: those that still wait, or else the most.
 /// The others split off. Returns what the record has come to.
-DependencyOutcome DependencyRole::settle_elements_of(const Job& record, const AffectedJob& affected,
+DependencyOutcome DependencyRole::decide_elements_of(const Job& record, const AffectedJob& affected,
                                                      WholeArrays& wholes) {
   const JobId id = record.id;
   const Bitmap& remaining = record.array->remaining.indices;
@@ -46,7 +46,7 @@ DependencyOutcome DependencyRole::settle_elements_of(const Job& record, const Af
                    : index_.evaluate(record, state_, groups[kept].front());
 }
 
-void DependencyRole::settle_dependencies() {
+void DependencyRole::decide_dependencies() {
   // What is decided here changes only jobs that wait: whom that affects is looked at next time.
   WholeArrays wholes(state_);
   for (const AffectedJob& affected : index_.take_affected(engine_.allowance())) {
@@ -57,12 +57,12 @@ void DependencyRole::settle_dependencies() {
       continue;
     DependencyOutcome outcome = index_.evaluate(*job, state_, {}, &wholes);
     if (!outcome.is_decided() && waits_by_element(*job))
-      outcome = settle_elements_of(*job, affected, wholes);
-    settle_dependencies_of(*job, outcome);
+      outcome = decide_elements_of(*job, affected, wholes);
+    decide_dependencies_of(*job, outcome);
   }
 }
 
-void DependencyRole::settle_dependencies_of(const Job& job, const DependencyOutcome& outcome) {
+void DependencyRole::decide_dependencies_of(const Job& job, const DependencyOutcome& outcome) {
   if (outcome.is_never && job.spec->kill_on_invalid_dependency) {
     JobChanged change;
     change.job = job.id;

@@ -16,13 +16,13 @@ class DependencyRole {
   /// Jobs wait to be looked at, because what they wait for has changed.
   bool has_affected() const { return index_.has_affected(); }
   /// Looks at them, as far as the turn's allowance goes.
-  void settle_dependencies();
+  void decide_dependencies();
 
  private:
   TimePoint now() const { return engine_.now(); }
-  DependencyOutcome settle_elements_of(const Job& record, const AffectedJob& affected,
+  DependencyOutcome decide_elements_of(const Job& record, const AffectedJob& affected,
                                        WholeArrays& wholes);
-  void settle_dependencies_of(const Job& job, const DependencyOutcome& outcome);
+  void decide_dependencies_of(const Job& job, const DependencyOutcome& outcome);
 
   WorkloadRoles& roles_;
   Engine& engine_;

@@ -60,7 +60,7 @@ LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& 
   message.end_time = job.end_time.is_set() ? job.end_time : TimePoint::never();
   message.array_job = job.array_job;
   message.array_index = job.array_index.value_or(0);
-  if (job.array_facts != nullptr) message.array = *job.array_facts;
+  if (job.array_range != nullptr) message.array = *job.array_range;
   message.restart_count = job.attempt;
   message.kill_wait = state.settings().kill_wait;
   message.cluster_id = state.cluster_id();
@@ -288,8 +288,8 @@ bool LaunchRole::is_launchable_on(const StepState& step, std::size_t part) const
 /// What each of its nodes is to be told, as far as it may be much.
 std::size_t LaunchRole::launch_bytes(const Job& job, const StepState& step) const {
   const auto size_of = [&](BlobId id) {
-    const auto facts = state_.blobs().facts(id);
-    return facts ? static_cast<std::size_t>(facts->size) : 0;
+    const auto record = state_.blobs().record(id);
+    return record ? static_cast<std::size_t>(record->size) : 0;
   };
   std::size_t bytes = size_of(environment_of(job, step)) + job.spec->text.bytes();
   bytes += step.spec == nullptr ? size_of(job.spec->script) : step.spec->text.bytes();

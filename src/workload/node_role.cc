@@ -80,7 +80,7 @@ void NodeRole::resume_watch() {
 }
 
 void NodeRole::begin() {
-  start_time_ = patience_since_ = last_tick_ = now();
+  start_time_ = timeout_since_ = last_tick_ = now();
   links_.resize(state_.nodes().all().size());
   for (std::uint32_t i = 0; i < state_.nodes().all().size(); ++i) {
     const Node& node = state_.nodes().at(NodeIndex(i));
@@ -168,7 +168,7 @@ Result<NodeIndex> NodeRole::on_register(const RegisterNode& hello) {
   }
   NodeLink& link = links_[index->value()];
   const bool is_heard =
-      now() - std::max(link.last_contact, patience_since_) <= roles_.options.silence;
+      now() - std::max(link.last_contact, timeout_since_) <= roles_.options.silence;
   if (link.is_connected && link.agent_id != hello.agent_id && is_heard) {
     return fail(ErrorCode::kAlreadyExists,
                 fmt::format("node {} has an agent already", hello.node_name),
@@ -304,7 +304,7 @@ void NodeRole::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same
     }
   }
   deliver_missed_signals(node);
-  roles_.starts->note_freed();
+  roles_.starts->mark_freed();
 }
 
 /// What was sent to steps there while the node was away.
@@ -371,7 +371,7 @@ void NodeRole::welcome_back(NodeIndex index) {
 }
 
 /// What the agent says of its own node: drained while it stands, and taken back by itself.
-void NodeRole::note_fault(NodeIndex index, const std::string& fault) {
+void NodeRole::record_fault(NodeIndex index, const std::string& fault) {
   const std::uint16_t conditions = state_.nodes().at(index).status.conditions;
   const bool is_known = (conditions & node_condition::kDrainByFault) != 0;
   if (fault.empty() && is_known) mark(index, {0, node_condition::kDrainByFault}, "");
@@ -386,7 +386,7 @@ void NodeRole::drain_for_launch(NodeIndex index, const StepDone& done) {
   const NodeStatus& status = state_.nodes().at(index).status;
   const bool is_agents =
       (status.conditions & node_condition::kDrainByFault) != 0 && done.error == status.fault;
-  if (done.may_pass || is_agents) return note_fault(index, done.error);
+  if (done.may_pass || is_agents) return record_fault(index, done.error);
   drain_for(index, "Launch failure: " + done.error);
 }
 
@@ -463,7 +463,7 @@ void NodeRole::hear(NodeIndex index, const FromAgent& message) {
   if (const auto* heartbeat = get_if<Heartbeat>(&message)) {
     link.load_hundredths = heartbeat->load_hundredths;
     link.free_memory_mib = heartbeat->free_memory_mib;
-    note_fault(index, heartbeat->fault);
+    record_fault(index, heartbeat->fault);
   } else if (const auto* running = get_if<StepRunning>(&message)) {
     const Job* job = running_job(state_, running->id.job, running->id.attempt);
     const StepState* step = own_step(job, running->id, running->launch_key);
@@ -556,10 +556,10 @@ void NodeRole::end_stranger(NodeIndex node, const StepRunning& running) {
 bool NodeRole::awaits_nodes() const {
   // A state without a job is a new cluster's, or all that is left of one whose jobs the nodes know:
   // those are asked for longer.
-  const Duration patience = is_new_state_ ? Duration::seconds(5) : Duration::seconds(1);
+  const Duration timeout = is_new_state_ ? Duration::seconds(5) : Duration::seconds(1);
   constexpr auto kAbsent = node_condition::kUnknown | node_condition::kFuture |
                            node_condition::kNotResponding | node_condition::kDown;
-  if (now() - start_time_ >= patience) return false;
+  if (now() - start_time_ >= timeout) return false;
   for (std::size_t i = 0; i < links_.size(); ++i) {
     std::uint16_t conditions =
         state_.nodes().at(NodeIndex(static_cast<std::uint32_t>(i))).status.conditions;
@@ -638,7 +638,7 @@ void NodeRole::notice_pause() {
   const bool has_paused = now() - last_tick_ > kPause;
   last_tick_ = now();
   if (!has_paused) return;
-  patience_since_ = now();
+  timeout_since_ = now();
   roles_.runs->extend_leases();
   roles_.launches->extend_all();
 }
@@ -646,7 +646,7 @@ void NodeRole::notice_pause() {
 /// A job's end may have been on its way while we were away: its nodes are heard first, as long as
 /// they count as there.
 bool NodeRole::may_judge(const Job& job) const {
-  const Duration since = now() - patience_since_;
+  const Duration since = now() - timeout_since_;
   if (since > roles_.options.silence || job.run == nullptr) return true;
   if (since < kPause) return false;
   return std::ranges::all_of(job.run->allocation->nodes, [&](const NodeGrant& grant) {
@@ -661,7 +661,7 @@ void NodeRole::watch_nodes() {
     const bool is_expected =
         (conditions & (node_condition::kUnknown | node_condition::kFuture)) == 0;
     if (!is_expected) continue;
-    const Duration silent = now() - std::max(links_[i].last_contact, patience_since_);
+    const Duration silent = now() - std::max(links_[i].last_contact, timeout_since_);
     if (silent > roles_.options.silence && (conditions & node_condition::kNotResponding) == 0) {
       mark(index, {node_condition::kNotResponding, 0});
     }

@@ -44,7 +44,7 @@ class NodeRole {
   bool awaits_nodes() const;
 
   /// An operator, or silence, has taken the node down: what runs there is to be ended.
-  void note_downed(NodeIndex node) { downed_.push_back(node); }
+  void queue_downed(NodeIndex node) { downed_.push_back(node); }
   bool has_downed() const { return !downed_.empty(); }
   /// As far as the turn's allowance goes.
   void end_jobs_on_downed();
@@ -75,7 +75,7 @@ class NodeRole {
   void launch_or_find(NodeIndex node, const RegisterNode& hello);
   void launch_on(NodeIndex node);
   void welcome_back(NodeIndex node);
-  void note_fault(NodeIndex node, const std::string& fault);
+  void record_fault(NodeIndex node, const std::string& fault);
   bool is_away(NodeIndex node) const;
   std::optional<std::string> why_not_of(NodeIndex node, const FromAgent& message) const;
   void hear(NodeIndex node, const FromAgent& message);
@@ -95,7 +95,7 @@ class NodeRole {
   bool is_new_state_ = false;       ///< no job has ever been in it
   TimePoint start_time_;
   TimePoint last_tick_;
-  TimePoint patience_since_;  ///< nobody's silence from before it counts
+  TimePoint timeout_since_;  ///< nobody's silence from before it counts
 };
 
 }  // namespace muster

@@ -97,7 +97,7 @@ void RunRole::on_running(NodeIndex node, const StepState& step) {
   if (progress.heard() >= step.layout->nodes.size()) roles_.launches->forget_launch(step.id);
 }
 
-void RunRole::note_room(JobId job) {
+void RunRole::mark_room(JobId job) {
   if (!waiting_steps_.empty()) room_for_steps_.push_back(job);
 }
 
@@ -105,7 +105,7 @@ void RunRole::retry_waiting_steps() {
   for (const JobId id : std::exchange(room_for_steps_, {})) retry_waiting_steps_of(id);
 }
 
-void RunRole::settle_endings() {
+void RunRole::finish_endings() {
   for (const JobId id : std::exchange(endings_, {})) {
     if (const Job* job = state_.jobs().find(id)) on_ending(*job);
   }
@@ -389,7 +389,7 @@ bool RunRole::has_begun_on(NodeIndex node, const StepId& id) const {
 
 /// What nodes have begun is written down when it is a second old: most short steps are over by then
 /// and cost nothing.
-void RunRole::note_begun() {
+void RunRole::record_begun() {
   std::map<StepId, Bitmap> begun;
   for (std::size_t looked = 0; looked < kBegunPerTurn && !heard_starts_.empty() &&
                                now() - heard_starts_.front().time >= kBegunAge;

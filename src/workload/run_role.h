@@ -32,9 +32,9 @@ class RunRole {
   /// The node says that it runs its part.
   void on_running(NodeIndex node, const StepState& step);
   /// What nodes have begun is written down a second later: most short steps are over by then.
-  void note_begun();
+  void record_begun();
   /// Waiting steps of these jobs may find room now.
-  void note_room(JobId job);
+  void mark_room(JobId job);
   void retry_waiting_steps();
   /// Whether the node has said that it runs its part of the step, or has before this controller.
   bool has_begun_on(NodeIndex node, const StepId& step) const;
@@ -51,10 +51,10 @@ class RunRole {
   void end_stopped(const Job& job);
   /// Nodes of a job that ends, on which nothing of it is left, are given back.
   void release_clean_nodes(JobId job);
-  void note_ending(JobId job) { endings_.push_back(job); }
+  void queue_ending(JobId job) { endings_.push_back(job); }
   bool has_endings() const { return !endings_.empty(); }
   /// What follows from the ends of this turn.
-  void settle_endings();
+  void finish_endings();
 
   // ---- orders ----
 

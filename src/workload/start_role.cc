@@ -31,7 +31,7 @@ void StartRole::before_flush(Seq seq) {
 }
 
 bool StartRole::settle() {
-  feed_.settle(state_);
+  feed_.refresh(state_);
   start_candidates();
   start_successors();
   return candidates_.empty() || tries_left_ == 0;

@@ -36,9 +36,9 @@ class StartRole final : public Feasibility {
 
   void on_plan(const PlanResult& result);
   /// The job is new, or something about it has changed: it may start in this turn.
-  void note_candidate(JobId job) { candidates_.push_back(job); }
+  void queue_candidate(JobId job) { candidates_.push_back(job); }
   /// Nodes have room that they had not.
-  void note_freed() { has_freed_ = true; }
+  void mark_freed() { has_freed_ = true; }
   /// Starts what this turn can. False: more is to be tried, in this turn.
   bool settle();
   /// A fresh turn: as many starts may be tried as fit into one.

@@ -79,7 +79,7 @@ bool SweepRole::begin_sweep(const Command& command) {
 /// True: it is done and answered. Each part is a draft of its own: a part that is refused is not
 /// applied, those before it stay.
 bool SweepRole::advance(Sweeping& sweeping) {
-  engine_.note_asker(sweeping.asker);
+  engine_.remember_asker(sweeping.asker);
   Draft draft(state_, engine_.now());
   const std::size_t done = sweeping.sweep.step(draft, engine_.allowance(), draft.signals);
   engine_.spend(done);

@@ -47,7 +47,7 @@ void TimerRole::begin(Seq recovered) {
   });
 }
 
-void TimerRole::note_step_ended(const StepId& step) {
+void TimerRole::on_step_ended(const StepId& step) {
   ended_steps_.push_back({engine_.applying(), step});
 }
 
@@ -126,7 +126,7 @@ void TimerRole::fire(const Timer& timer, const Job& fired) {
       }
       break;
     case TimerKind::kEligible:
-      if (job->is_pending()) roles_.starts->note_candidate(job->id);
+      if (job->is_pending()) roles_.starts->queue_candidate(job->id);
       break;
     case TimerKind::kLease: roles_.runs->on_lease_over(*job); break;
     case TimerKind::kTrialLimit:

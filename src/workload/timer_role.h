@@ -22,7 +22,7 @@ class TimerRole {
   /// dropped when they fire.
   void arm(const Job& job);
   void fire(const Timer& timer, const Job& job);
-  void note_step_ended(const StepId& step);
+  void on_step_ended(const StepId& step);
   /// History has all batches up to `seq` on stable storage: what ended in them may leave memory.
   void on_history(Seq seq) { history_seq_ = seq; }
   /// Jobs and steps whose time in memory is over leave it, a bounded number a turn.

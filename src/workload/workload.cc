@@ -111,36 +111,36 @@ struct Workload::Follower {
   const Job& job(JobId id) const { return *workload.state_.jobs().find(id); }
 
   void operator()(const JobSubmitted& event) {
-    workload.starts_.note_candidate(event.job);
+    workload.starts_.queue_candidate(event.job);
     workload.timers_.arm(job(event.job));
     if (event.spec->kind != JobKind::kBatch) workload.runs_.begin_lease(event.job);
   }
   void operator()(const ArraySplit& event) { workload.timers_.arm(job(event.element)); }
   void operator()(const JobChanged& event) {
-    workload.starts_.note_candidate(event.job);
+    workload.starts_.queue_candidate(event.job);
     const Job& changed = job(event.job);
     workload.timers_.arm(changed);
     if (event.time_limit && changed.holds_resources() && !is_finished(changed.state))
       workload.runs_.tell_nodes(changed, workload.runs_.end_of(changed));
   }
   void operator()(const JobRequeued& event) {
-    workload.starts_.note_candidate(event.job);
+    workload.starts_.queue_candidate(event.job);
     workload.engine_.timers().drop(event.job);  // of the attempt that is over
     workload.timers_.arm(job(event.job));
   }
   void operator()(const JobStarted& event) {
     workload.timers_.arm(job(event.job));
-    workload.runs_.note_room(event.job);
+    workload.runs_.mark_room(event.job);
   }
   void operator()(const JobEnding& event) {
-    workload.runs_.note_ending(event.job);
-    workload.starts_.note_freed();
+    workload.runs_.queue_ending(event.job);
+    workload.starts_.mark_freed();
   }
   void operator()(const StopRequested& event) {
     workload.timers_.arm(job(event.job));
     workload.runs_.deliver_stop(job(event.job), std::nullopt);
   }
-  void operator()(const StepEnded& event) { workload.timers_.note_step_ended(event.step); }
+  void operator()(const StepEnded& event) { workload.timers_.on_step_ended(event.step); }
   void operator()(const JobSuspended& event) {
     const Job& suspended = job(event.job);
     workload.runs_.tell_nodes(suspended, SuspendJob{suspended.id, suspended.attempt, true});
@@ -150,14 +150,14 @@ struct Workload::Follower {
     workload.timers_.arm(resumed);
     workload.runs_.tell_nodes(resumed, workload.runs_.end_of(resumed));
     workload.runs_.tell_nodes(resumed, SuspendJob{resumed.id, resumed.attempt, false});
-    workload.runs_.note_room(resumed.id);
+    workload.runs_.mark_room(resumed.id);
   }
-  void operator()(const NodeReleased&) { workload.starts_.note_freed(); }
-  void operator()(const NodeRegistered&) { workload.starts_.note_freed(); }
+  void operator()(const NodeReleased&) { workload.starts_.mark_freed(); }
+  void operator()(const NodeRegistered&) { workload.starts_.mark_freed(); }
   void operator()(const NodeChanged& event) {
-    workload.starts_.note_freed();
+    workload.starts_.mark_freed();
     if ((event.set_conditions & node_condition::kDownCauses) != 0)
-      workload.nodes_.note_downed(event.node);
+      workload.nodes_.queue_downed(event.node);
   }
 };
 
@@ -177,7 +177,7 @@ void Workload::on_tick() {
   nodes_.watch_nodes();
   launches_.serve_launches();
   launches_.watch_launches();
-  runs_.note_begun();
+  runs_.record_begun();
   runs_.send_due_orders();
   timers_.evict();
 }
@@ -188,8 +188,8 @@ void Workload::before_end() { starts_.begin_tries(nodes_.links().size()); }
 
 bool Workload::settle() {
   nodes_.end_jobs_on_downed();
-  runs_.settle_endings();
-  dependencies_.settle_dependencies();
+  runs_.finish_endings();
+  dependencies_.decide_dependencies();
   const bool is_all_tried = starts_.settle();
   runs_.retry_waiting_steps();
   return is_all_tried && !runs_.has_endings();

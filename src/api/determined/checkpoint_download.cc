@@ -16,7 +16,7 @@ namespace muster::api {
 namespace {
 
 /// A job may wait in the queue for so long; whoever asked is told that it did.
-constexpr Duration kPatience = Duration::minutes(10);
+constexpr Duration kTimeout = Duration::minutes(10);
 constexpr kj::Duration kLookEvery = 150 * kj::MILLISECONDS;
 
 struct Format {
@@ -110,7 +110,7 @@ kj::Promise<Result<ServiceAddress>> wait_ready(Download& download) {
   if (download.has_left && download.has_left())
     return Answer(fail(ErrorCode::kUnavailable, "the client has left", ""));
   return look<ServiceJob>(download.port, download.caller,
-                          [cluster = download.port.facts().cluster_id,
+                          [cluster = download.port.settings().cluster_id,
                            job = download.job](const ClusterState& state) -> Result<ServiceJob> {
                             const Job* found = state.jobs().find(job);
                             if (found == nullptr)
@@ -123,10 +123,10 @@ kj::Promise<Result<ServiceAddress>> wait_ready(Download& download) {
         auto address = address_of(*service, download.port.services());
         if (address.has_value() || address.error().code != ErrorCode::kUnavailable)
           return kj::mv(address);
-        if (download.port.now() - download.begin > kPatience) {
+        if (download.port.now() - download.begin > kTimeout) {
           return Answer(fail(ErrorCode::kDeadlineExceeded,
                              fmt::format("{} has not begun to serve for {} s", described(*service),
-                                         kPatience.seconds()),
+                                         kTimeout.seconds()),
                              address.error().text()));
         }
         return download.port.timer().afterDelay(kLookEvery).then([&download] {

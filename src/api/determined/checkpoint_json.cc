@@ -36,53 +36,54 @@ Json metadata_json(const Checkpoint& checkpoint) {
   return metadata;
 }
 
-Result<CheckpointFacts> facts_of(const ClusterState& state, const std::string& uuid) {
+Result<CheckpointDetails> details_of(const ClusterState& state, const std::string& uuid) {
   const CheckpointRef checkpoint = state.checkpoints().find(uuid);
   if (checkpoint == nullptr)
     return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
-  return facts_of(state, *checkpoint);
+  return details_of(state, *checkpoint);
 }
 
-CheckpointFacts facts_of(const ClusterState& state, const Checkpoint& checkpoint) {
+CheckpointDetails details_of(const ClusterState& state, const Checkpoint& checkpoint) {
   const Trial& trial = *state.experiments().find(checkpoint.trial);
   const Experiment& experiment = *state.experiments().find(trial.experiment);
   return {checkpoint, trial.experiment, experiment.spec, trial.hparams,
           access::readers_of(state, experiment)};
 }
 
-Status measure_checkpoint(MetricStore& store, CheckpointFacts& facts) {
-  const auto steps = static_cast<std::int64_t>(facts.checkpoint.steps_completed);
+Status measure_checkpoint(MetricStore& store, CheckpointDetails& details) {
+  const auto steps = static_cast<std::int64_t>(details.checkpoint.steps_completed);
   const ReportPage page = TRY(
-      store.read_reports({facts.checkpoint.trial, "validation", steps, steps}, std::nullopt, 1));
-  if (!page.reports.empty()) facts.validation = page.reports.front();
+      store.read_reports({details.checkpoint.trial, "validation", steps, steps}, std::nullopt, 1));
+  if (!page.reports.empty()) details.validation = page.reports.front();
   return {};
 }
 
-std::optional<double> searcher_metric(const CheckpointFacts& facts) {
-  return validation_metric(facts, facts.spec->metric);
+std::optional<double> searcher_metric(const CheckpointDetails& details) {
+  return validation_metric(details, details.spec->metric);
 }
 
-std::optional<double> validation_metric(const CheckpointFacts& facts, const std::string& metric) {
-  return facts.validation ? number_in(*facts.validation, metric) : std::nullopt;
+std::optional<double> validation_metric(const CheckpointDetails& details,
+                                        const std::string& metric) {
+  return details.validation ? number_in(*details.validation, metric) : std::nullopt;
 }
 
-Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts) {
-  const Checkpoint& checkpoint = facts.checkpoint;
-  const std::string& cluster = port.facts().cluster_id;
-  const auto metric = searcher_metric(facts);
+Json checkpoint_json(const ApiPort& port, const CheckpointDetails& details) {
+  const Checkpoint& checkpoint = details.checkpoint;
+  const std::string& cluster = port.settings().cluster_id;
+  const auto metric = searcher_metric(details);
   Json none = Json::Object{{"avgMetrics", Json::Object{}}, {"batchMetrics", Json::Array{}}};
-  Json training =
-      Json::Object{{"trialId", checkpoint.trial.value()},
-                   {"experimentId", facts.experiment.value()},
-                   {"experimentConfig", determined_config(*facts.spec)},
-                   {"hparams", parsed_object(facts.hparams)},
-                   {"trainingMetrics", none},
-                   {"validationMetrics", facts.validation ? metrics_json(*facts.validation) : none},
-                   {"searcherMetric", metric ? Json(*metric) : Json()}};
+  Json training = Json::Object{
+      {"trialId", checkpoint.trial.value()},
+      {"experimentId", details.experiment.value()},
+      {"experimentConfig", determined_config(*details.spec)},
+      {"hparams", parsed_object(details.hparams)},
+      {"trainingMetrics", none},
+      {"validationMetrics", details.validation ? metrics_json(*details.validation) : none},
+      {"searcherMetric", metric ? Json(*metric) : Json()}};
   return Json::Object{{"uuid", checkpoint.uuid},
-                      {"taskId", task_name(cluster, facts.experiment, checkpoint.trial)},
-                      {"allocationId", allocation_name(cluster, facts.experiment, checkpoint.trial,
-                                                       checkpoint.run)},
+                      {"taskId", task_name(cluster, details.experiment, checkpoint.trial)},
+                      {"allocationId", allocation_name(cluster, details.experiment,
+                                                       checkpoint.trial, checkpoint.run)},
                       {"reportTime", time_json(checkpoint.report_time)},
                       {"resources", resources_json(checkpoint)},
                       {"metadata", metadata_json(checkpoint)},
@@ -91,19 +92,19 @@ Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts) {
                       {"training", std::move(training)}};
 }
 
-void show_to(const Identity& reader, CheckpointFacts& facts) {
-  const bool is_open = facts.readers.has(reader);
-  facts.spec = spec_shown_to(reader, facts.spec, is_open);
-  if (!is_open) facts.checkpoint.resources = "{}";
+void show_to(const Identity& reader, CheckpointDetails& details) {
+  const bool is_open = details.readers.has(reader);
+  details.spec = spec_shown_to(reader, details.spec, is_open);
+  if (!is_open) details.checkpoint.resources = "{}";
 }
 
-kj::Promise<Result<std::vector<CheckpointFacts>>> measured(ApiPort& port, const Caller& caller,
-                                                           std::vector<CheckpointFacts> all) {
-  for (CheckpointFacts& facts : all) show_to(caller.identity, facts);
-  return measure<std::vector<CheckpointFacts>>(
+kj::Promise<Result<std::vector<CheckpointDetails>>> measured(ApiPort& port, const Caller& caller,
+                                                             std::vector<CheckpointDetails> all) {
+  for (CheckpointDetails& details : all) show_to(caller.identity, details);
+  return measure<std::vector<CheckpointDetails>>(
       port,
-      [all = std::move(all)](MetricStore& store) mutable -> Result<std::vector<CheckpointFacts>> {
-        for (CheckpointFacts& facts : all) TRY(measure_checkpoint(store, facts));
+      [all = std::move(all)](MetricStore& store) mutable -> Result<std::vector<CheckpointDetails>> {
+        for (CheckpointDetails& details : all) TRY(measure_checkpoint(store, details));
         return std::move(all);
       });
 }

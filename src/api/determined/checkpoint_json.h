@@ -12,7 +12,7 @@
 namespace muster::api {
 
 /// A checkpoint with what is shown beside it.
-struct CheckpointFacts {
+struct CheckpointDetails {
   Checkpoint checkpoint;
   ExperimentId experiment;
   ExperimentSpecRef spec;
@@ -21,14 +21,15 @@ struct CheckpointFacts {
   std::optional<StoredReport> validation = {};  ///< of the same steps
 };
 
-Result<CheckpointFacts> facts_of(const ClusterState& state, const std::string& uuid);
-CheckpointFacts facts_of(const ClusterState& state, const Checkpoint& checkpoint);
-Status measure_checkpoint(MetricStore& store, CheckpointFacts& facts);
+Result<CheckpointDetails> details_of(const ClusterState& state, const std::string& uuid);
+CheckpointDetails details_of(const ClusterState& state, const Checkpoint& checkpoint);
+Status measure_checkpoint(MetricStore& store, CheckpointDetails& details);
 /// A metric of the validation at the checkpoint; nullopt: none was reported there, or no number.
-std::optional<double> validation_metric(const CheckpointFacts& facts, const std::string& metric);
+std::optional<double> validation_metric(const CheckpointDetails& details,
+                                        const std::string& metric);
 /// The searcher's.
-std::optional<double> searcher_metric(const CheckpointFacts& facts);
-Json checkpoint_json(const ApiPort& port, const CheckpointFacts& facts);
+std::optional<double> searcher_metric(const CheckpointDetails& details);
+Json checkpoint_json(const ApiPort& port, const CheckpointDetails& details);
 
 /// Sizes of its files as texts, as JSON has 64 bits; and its metadata, never empty.
 Json resources_json(const Checkpoint& checkpoint);
@@ -36,9 +37,9 @@ Json metadata_json(const Checkpoint& checkpoint);
 
 /// Takes away what the reader may not see: of others' experiments the configuration and the names
 /// of files.
-void show_to(const Identity& reader, CheckpointFacts& facts);
+void show_to(const Identity& reader, CheckpointDetails& details);
 /// Measured ones, ready to be shown to the caller.
-kj::Promise<Result<std::vector<CheckpointFacts>>> measured(ApiPort& port, const Caller& caller,
-                                                           std::vector<CheckpointFacts> all);
+kj::Promise<Result<std::vector<CheckpointDetails>>> measured(ApiPort& port, const Caller& caller,
+                                                             std::vector<CheckpointDetails> all);
 
 }  // namespace muster::api

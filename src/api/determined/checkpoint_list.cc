@@ -10,7 +10,7 @@
 namespace muster::api {
 namespace {
 
-using One = CheckpointFacts;
+using One = CheckpointDetails;
 
 /// Better ones first where the direction is left open.
 bool is_descending(Direction direction, const std::vector<One>& all, const std::string& metric) {
@@ -51,7 +51,7 @@ std::vector<std::string> checkpoint_list_parameters() {
 }
 
 kj::Promise<HttpReply> checkpoint_list(ApiPort& port, std::shared_ptr<const HttpRequest> request,
-                                       std::vector<CheckpointFacts> all) {
+                                       std::vector<CheckpointDetails> all) {
   const auto states = checkpoint_states_parameter(*request);
   if (!states.has_value()) return error_reply(states.error());
   std::erase_if(all, [&](const One& one) {

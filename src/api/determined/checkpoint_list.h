@@ -17,6 +17,6 @@ std::vector<std::string> checkpoint_list_parameters();
 /// `sortByMetric` of their validations. By the searcher's metric the better come first unless
 /// `orderBy` says otherwise; those without a value are last.
 kj::Promise<HttpReply> checkpoint_list(ApiPort& port, std::shared_ptr<const HttpRequest> request,
-                                       std::vector<CheckpointFacts> all);
+                                       std::vector<CheckpointDetails> all);
 
 }  // namespace muster::api

@@ -72,9 +72,9 @@ Result<Checkpoint> checkpoint_of(const HttpRequest& request, TimePoint now) {
 }
 
 kj::Promise<HttpReply> store(ApiPort& port, const Caller& caller,
-                             std::vector<NoteCheckpoint> notes) {
+                             std::vector<RecordCheckpoint> notes) {
   std::vector<Request> requests;
-  for (NoteCheckpoint& note : notes) requests.emplace_back(std::move(note));
+  for (RecordCheckpoint& note : notes) requests.emplace_back(std::move(note));
   if (requests.empty()) return empty_reply();
   return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) {
     const auto error = error_of(replies);
@@ -89,11 +89,11 @@ kj::Promise<HttpReply> report(ApiPort& port, HttpRequest request) {
 }
 
 kj::Promise<HttpReply> show(ApiPort& port, HttpRequest request) {
-  using All = std::vector<CheckpointFacts>;
+  using All = std::vector<CheckpointDetails>;
   return look<All>(port, request.caller,
                    [uuid = request.arguments[0]](const ClusterState& state) -> Result<All> {
                      All all;
-                     all.push_back(TRY(facts_of(state, uuid)));
+                     all.push_back(TRY(details_of(state, uuid)));
                      return all;
                    })
       .then([&port, caller = request.caller](Result<All> all) -> kj::Promise<HttpReply> {
@@ -110,7 +110,7 @@ kj::Promise<HttpReply> show(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> change_many(ApiPort& port, const Caller& caller,
                                    std::vector<std::string> uuids,
                                    std::function<Status(Checkpoint&)> change) {
-  using All = std::vector<NoteCheckpoint>;
+  using All = std::vector<RecordCheckpoint>;
   return look<All>(port, caller,
                    [caller, uuids = std::move(uuids),
                     change = std::move(change)](const ClusterState& state) -> Result<All> {

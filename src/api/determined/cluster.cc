@@ -21,22 +21,22 @@ namespace {
 constexpr std::string_view kServedVersion = "0.38.1";
 
 kj::Promise<HttpReply> info(ApiPort& port, HttpRequest) {
-  const ApiPort::Facts& facts = port.facts();
+  const ApiPort::ServerSettings& details = port.settings();
   return json_reply(Json::Object{{"version", std::string(kServedVersion)},
-                                 {"cluster_id", facts.cluster_id},
-                                 {"cluster_name", facts.cluster_name},
-                                 {"master_id", facts.cluster_id},
+                                 {"cluster_id", details.cluster_id},
+                                 {"cluster_name", details.cluster_name},
+                                 {"master_id", details.cluster_id},
                                  {"telemetry", Json::Object{{"enabled", false}}},
                                  {"sso_providers", Json::Array{}},
-                                 {"muster_version", facts.version}});
+                                 {"muster_version", details.version}});
 }
 
 kj::Promise<HttpReply> master(ApiPort& port, HttpRequest) {
-  const ApiPort::Facts& facts = port.facts();
+  const ApiPort::ServerSettings& details = port.settings();
   return json_reply(Json::Object{{"version", std::string(kServedVersion)},
-                                 {"masterId", facts.cluster_id},
-                                 {"clusterId", facts.cluster_id},
-                                 {"clusterName", facts.cluster_name},
+                                 {"masterId", details.cluster_id},
+                                 {"clusterId", details.cluster_id},
+                                 {"clusterName", details.cluster_name},
                                  {"hasCustomLogo", false},
                                  {"strictJobQueueControl", false},
                                  {"rbacEnabled", false},
@@ -323,7 +323,7 @@ Json summary_json(const ClusterState& state, const TaskSummary& task, bool is_ol
 }
 
 kj::Promise<HttpReply> tasks(ApiPort& port, HttpRequest request, bool is_old) {
-  const std::string cluster = port.facts().cluster_id;
+  const std::string cluster = port.settings().cluster_id;
   return look<Json>(port, request.caller,
                     [cluster, is_old](const ClusterState& state) -> Result<Json> {
                       Json::Object all;
@@ -359,7 +359,7 @@ void add_cluster_routes(Router& router) {
   router.add_open(Method::kGet, "/info", "Version and name of the cluster", info);
   router.add_open(Method::kGet, "/openapi.json", "This document",
                   [](ApiPort& port, HttpRequest) -> kj::Promise<HttpReply> {
-                    return json_reply(openapi_document(make_router(), port.facts().version));
+                    return json_reply(openapi_document(make_router(), port.settings().version));
                   });
   router.add_open(Method::kGet, "/api/v1/master", "Version and name of the cluster", master);
   router.add(Method::kGet, "/api/v1/agents", "Nodes with their slots", agents,

@@ -19,7 +19,7 @@ namespace muster::api {
 namespace {
 
 /// How long a client waits for an event before it is told that there is none.
-constexpr Duration kPatience = Duration::seconds(60);
+constexpr Duration kTimeout = Duration::seconds(60);
 constexpr kj::Duration kLook = 250 * kj::MILLISECONDS;
 
 /// A custom search as its client sees it.
@@ -115,7 +115,7 @@ HttpReply events_reply(const SearchSeen& seen) {
   return json_reply(Json::Object{{"searcherEvents", std::move(events)}});
 }
 
-/// Looks until there is something to tell, or patience is over.
+/// Looks until there is something to send, or until the timeout.
 kj::Promise<HttpReply> wait_events(ApiPort& port, Caller caller, ExperimentId id, TimePoint until,
                                    std::optional<std::uint64_t> known) {
   return look<SearchSeen>(port, caller,
@@ -134,7 +134,7 @@ kj::Promise<HttpReply> wait_events(ApiPort& port, Caller caller, ExperimentId id
 kj::Promise<HttpReply> list_events(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "an experiment");
   if (!id.has_value()) return error_reply(id.error());
-  return wait_events(port, request.caller, ExperimentId(*id), port.now() + kPatience, std::nullopt);
+  return wait_events(port, request.caller, ExperimentId(*id), port.now() + kTimeout, std::nullopt);
 }
 
 // ---- operations ----

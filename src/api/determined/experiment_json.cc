@@ -3,26 +3,26 @@
 #include <fmt/format.h>
 
 #include "api/determined/names.h"
-#include "api/determined/places.h"
+#include "api/determined/workspace_ids.h"
 #include "state/views.h"
 
 namespace muster::api {
 
-ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment) {
-  ExperimentFacts facts;
-  facts.view = view_of(experiment, state, QueryDetail::kFull);
+ExperimentDetails details_of(const ClusterState& state, const Experiment& experiment) {
+  ExperimentDetails details;
+  details.view = view_of(experiment, state, QueryDetail::kFull);
   const Place place = place_of(state.catalog(), experiment.labels);
-  facts.workspace = place.workspace;
-  facts.project = place.project;
-  facts.pool = pool_of(state, *experiment.spec);
-  return facts;
+  details.workspace = place.workspace;
+  details.project = place.project;
+  details.pool = pool_of(state, *experiment.spec);
+  return details;
 }
 
-Result<ExperimentFacts> facts_of(const ClusterState& state, ExperimentId id) {
+Result<ExperimentDetails> details_of(const ClusterState& state, ExperimentId id) {
   const Experiment* experiment = state.experiments().find(id);
   if (experiment == nullptr)
     return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
-  return facts_of(state, *experiment);
+  return details_of(state, *experiment);
 }
 
 std::string pool_of(const ClusterState& state, const ExperimentSpec& spec) {
@@ -51,8 +51,8 @@ Json present_config(const ExperimentView& view) {
 
 }  // namespace
 
-Json experiment_json(const ExperimentFacts& facts, bool has_texts) {
-  const ExperimentView& view = facts.view;
+Json experiment_json(const ExperimentDetails& details, bool has_texts) {
+  const ExperimentView& view = details.view;
   Json::Array labels;
   for (const std::string& label : view.labels.labels) labels.emplace_back(label);
   const bool has_best = view.best_trial.value() != 0;
@@ -72,16 +72,17 @@ Json experiment_json(const ExperimentFacts& facts, bool has_texts) {
       {"displayName", view.spec->user_name},
       {"userId", user_number(view.spec->user)},
       {"username", view.spec->user_name},
-      {"resourcePool", facts.pool},
+      {"resourcePool", details.pool},
       {"searcherType", view.spec->searcher},
       {"searcherMetric", view.spec->metric},
       {"jobId", std::to_string(view.id.value())},
       {"forkedFrom", view.spec->parent.value() == 0 ? Json() : Json(view.spec->parent.value())},
       {"progress", view.progress},
-      {"projectId", facts.project},
-      {"projectName", facts.project == kFirstPlace ? kFirstPlaceName : view.labels.project},
-      {"workspaceId", facts.workspace},
-      {"workspaceName", facts.workspace == kFirstPlace ? kFirstPlaceName : view.labels.workspace},
+      {"projectId", details.project},
+      {"projectName", details.project == kFirstWorkspaceId ? kUncategorized : view.labels.project},
+      {"workspaceId", details.workspace},
+      {"workspaceName",
+       details.workspace == kFirstWorkspaceId ? kUncategorized : view.labels.workspace},
       {"projectOwnerId", user_number(view.spec->user)},
       {"parentArchived", false},
       {"unmanaged", false},

@@ -8,7 +8,7 @@
 namespace muster::api {
 
 /// An experiment with where it stands in the catalog.
-struct ExperimentFacts {
+struct ExperimentDetails {
   ExperimentView view;
   std::uint32_t workspace = 1;
   std::uint32_t project = 1;
@@ -19,8 +19,8 @@ struct ExperimentFacts {
 };
 
 /// Errors: kNotFound.
-Result<ExperimentFacts> facts_of(const ClusterState& state, ExperimentId id);
-ExperimentFacts facts_of(const ClusterState& state, const Experiment& experiment);
+Result<ExperimentDetails> details_of(const ClusterState& state, ExperimentId id);
+ExperimentDetails details_of(const ClusterState& state, const Experiment& experiment);
 
 /// The partition that was asked for, or else the default.
 std::string pool_of(const ClusterState& state, const ExperimentSpec& spec);
@@ -31,6 +31,6 @@ kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, Expe
                                        std::vector<std::string> warnings = {});
 
 /// `has_texts`: with its configuration.
-Json experiment_json(const ExperimentFacts& facts, bool has_texts);
+Json experiment_json(const ExperimentDetails& details, bool has_texts);
 
 }  // namespace muster::api

@@ -10,10 +10,10 @@
 #include "api/determined/experiment_json.h"
 #include "api/determined/experiment_patch.h"
 #include "api/determined/names.h"
-#include "api/determined/places.h"
 #include "api/determined/plain_job.h"
 #include "api/determined/submissions.h"
 #include "api/determined/trial_json.h"
+#include "api/determined/workspace_ids.h"
 #include "api/http/fields.h"
 #include "api/http/list_order.h"
 #include "api/http/replies.h"
@@ -43,17 +43,17 @@ Result<ExperimentId> id_of(const HttpRequest& request) {
 kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, ExperimentId id,
                                        std::vector<std::string> warnings) {
   const auto find =
-      [id, identity = caller.identity](const ClusterState& state) -> Result<ExperimentFacts> {
-    ExperimentFacts facts = TRY(facts_of(state, id));
-    facts.view.spec =
-        spec_shown_to(identity, facts.view.spec,
+      [id, identity = caller.identity](const ClusterState& state) -> Result<ExperimentDetails> {
+    ExperimentDetails details = TRY(details_of(state, id));
+    details.view.spec =
+        spec_shown_to(identity, details.view.spec,
                       access::readers_of(state, *state.experiments().find(id)).has(identity));
-    return facts;
+    return details;
   };
-  return look<ExperimentFacts>(port, caller, find)
-      .then([warnings = std::move(warnings)](Result<ExperimentFacts> facts) {
-        if (!facts.has_value()) return error_reply(facts.error());
-        Json experiment = experiment_json(*facts, true);
+  return look<ExperimentDetails>(port, caller, find)
+      .then([warnings = std::move(warnings)](Result<ExperimentDetails> details) {
+        if (!details.has_value()) return error_reply(details.error());
+        Json experiment = experiment_json(*details, true);
         Json config = *experiment.find("config");
         return json_reply(Json::Object{{"experiment", std::move(experiment)},
                                        {"config", std::move(config)},
@@ -133,7 +133,7 @@ Result<Layered> layered(const std::string& text, const Layers& layers, const Sit
 }
 
 /// Parses the body and packs the code: by a worker.
-Result<Wish> wish_of(const HttpRequest& request, const ApiPort::UserFacts& user) {
+Result<Wish> wish_of(const HttpRequest& request, const ApiPort::UserAccount& user) {
   const Json body = TRY(body_of(request));
   Wish wish;
   TRY(refuse_fields(body, {"unmanaged"}, "create the experiment without it"));
@@ -179,7 +179,7 @@ kj::Promise<HttpReply> create(ApiPort& port, HttpRequest request) {
   const Caller caller = request.caller;
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
   auto parse = [&port, shared = std::move(shared)] {
-    return wish_of(*shared, port.user_facts(shared->caller.identity.user));
+    return wish_of(*shared, port.user_account(shared->caller.identity.user));
   };
   return work<Wish>(port, std::move(parse))
       .then([&port, caller](Result<Wish> read) -> kj::Promise<HttpReply> {
@@ -189,7 +189,7 @@ kj::Promise<HttpReply> create(ApiPort& port, HttpRequest request) {
                             [wish](const ClusterState& state) { return layers_of(*wish, state); })
             .then([&port, wish](Result<Layers> layers) -> kj::Promise<Result<Layered>> {
               if (!layers.has_value()) return Result<Layered>(fail(layers.error()));
-              const SiteDefaults& site = port.facts().site_defaults;
+              const SiteDefaults& site = port.settings().site_defaults;
               return work<Layered>(port, [wish, &site, layers = std::move(layers).value()] {
                 return layered(wish->create.original, layers, site);
               });
@@ -223,8 +223,8 @@ struct ListFilter {
   std::vector<std::string> not_ids;
 };
 
-bool matches(const ListFilter& filter, const ExperimentFacts& facts) {
-  const ExperimentView& view = facts.view;
+bool matches(const ListFilter& filter, const ExperimentDetails& details) {
+  const ExperimentView& view = details.view;
   const std::string id = std::to_string(view.id.value());
   if (view.id.value() < filter.id_low || view.id.value() > filter.id_high || !holds(filter.ids, id))
     return false;
@@ -240,7 +240,7 @@ bool matches(const ListFilter& filter, const ExperimentFacts& facts) {
   for (const std::string& label : filter.labels) {
     if (std::ranges::find(view.labels.labels, label) == view.labels.labels.end()) return false;
   }
-  if (filter.project != 0 && facts.project != filter.project) return false;
+  if (filter.project != 0 && details.project != filter.project) return false;
   return view.labels.name.find(filter.name) != std::string::npos &&
          view.labels.description.find(filter.description) != std::string::npos;
 }
@@ -271,8 +271,8 @@ Result<ListFilter> filter_of(const HttpRequest& request) {
   return filter;
 }
 
-Status sort(std::vector<ExperimentFacts>& all, const HttpRequest& request) {
-  using One = ExperimentFacts;
+Status sort(std::vector<ExperimentDetails>& all, const HttpRequest& request) {
+  using One = ExperimentDetails;
   return sort_list<One>(
       request, all,
       {sort_key<One>("SORT_BY_ID", [](const One& one) { return one.view.id; }),
@@ -298,12 +298,12 @@ Status sort(std::vector<ExperimentFacts>& all, const HttpRequest& request) {
 }
 
 void count_checkpoints(const ClusterState& state, const Experiment& experiment,
-                       ExperimentFacts& facts) {
+                       ExperimentDetails& details) {
   for (const TrialId trial : experiment.trials) {
     for (const CheckpointRef& checkpoint : state.checkpoints().of(trial)) {
       if (checkpoint->state == CheckpointState::kDeleted) continue;
-      facts.checkpoint_bytes += checkpoint->size;
-      ++facts.checkpoints;
+      details.checkpoint_bytes += checkpoint->size;
+      ++details.checkpoints;
     }
   }
 }
@@ -312,17 +312,17 @@ kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
   const auto filter = filter_of(*shared);
   if (!filter.has_value()) return error_reply(filter.error());
-  using All = std::vector<ExperimentFacts>;
+  using All = std::vector<ExperimentDetails>;
   return look<All>(port, shared->caller,
                    [shared, filter = *filter](const ClusterState& state) -> Result<All> {
                      All all;
                      const bool is_by_checkpoints =
                          shared->parameter("sortBy").starts_with("SORT_BY_CHECKPOINT_");
                      for (const auto& [id, experiment] : state.experiments().experiments()) {
-                       ExperimentFacts facts = facts_of(state, experiment);
-                       if (!matches(filter, facts)) continue;
-                       if (is_by_checkpoints) count_checkpoints(state, experiment, facts);
-                       all.push_back(std::move(facts));
+                       ExperimentDetails details = details_of(state, experiment);
+                       if (!matches(filter, details)) continue;
+                       if (is_by_checkpoints) count_checkpoints(state, experiment, details);
+                       all.push_back(std::move(details));
                      }
                      return all;
                    })
@@ -331,7 +331,7 @@ kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
         if (const Status sorted = sort(*all, *shared); !sorted.has_value())
           return error_reply(sorted.error());
         return list_reply(*shared, "experiments", *all,
-                          [](const ExperimentFacts& one) { return experiment_json(one, false); });
+                          [](const ExperimentDetails& one) { return experiment_json(one, false); });
       });
 }
 
@@ -346,13 +346,13 @@ constexpr std::array<std::string_view, 3> kMeasuredKeys{"SORT_BY_BEST_VALIDATION
                                                         "SORT_BY_LATEST_VALIDATION_METRIC",
                                                         "SORT_BY_BATCHES_PROCESSED"};
 
-std::optional<double> metric_in(const TrialFacts& facts,
+std::optional<double> metric_in(const TrialDetails& details,
                                 const std::optional<StoredReport>& report) {
-  return report ? number_in(*report, facts.metric) : std::nullopt;
+  return report ? number_in(*report, details.metric) : std::nullopt;
 }
 
-Status sort_trials(std::vector<TrialFacts>& all, const HttpRequest& request, TimePoint now) {
-  using One = TrialFacts;
+Status sort_trials(std::vector<TrialDetails>& all, const HttpRequest& request, TimePoint now) {
+  using One = TrialDetails;
   return sort_list<One>(
       request, all,
       {sort_key<One>("SORT_BY_ID", [](const One& one) { return one.view.id; }),
@@ -375,12 +375,12 @@ Status sort_trials(std::vector<TrialFacts>& all, const HttpRequest& request, Tim
 }
 
 /// Errors: kNotFound.
-Result<std::vector<TrialFacts>> all_facts_of(const ClusterState& state, ExperimentId id) {
+Result<std::vector<TrialDetails>> all_details_of(const ClusterState& state, ExperimentId id) {
   const Experiment* experiment = state.experiments().find(id);
   if (experiment == nullptr)
     return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()), "");
-  std::vector<TrialFacts> all;
-  for (const TrialId trial : experiment->trials) all.push_back(TRY(facts_of(state, trial)));
+  std::vector<TrialDetails> all;
+  for (const TrialId trial : experiment->trials) all.push_back(TRY(details_of(state, trial)));
   return all;
 }
 
@@ -388,14 +388,14 @@ kj::Promise<HttpReply> list_trials(ApiPort& port, HttpRequest request) {
   const auto id = id_of(request);
   if (!id.has_value()) return error_reply(id.error());
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
-  using All = std::vector<TrialFacts>;
+  using All = std::vector<TrialDetails>;
   return look<All>(port, shared->caller,
-                   [id = *id](const ClusterState& state) { return all_facts_of(state, id); })
+                   [id = *id](const ClusterState& state) { return all_details_of(state, id); })
       .then([&port, shared](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
         const auto states = states_parameter(*shared);
         if (!states.has_value()) return error_reply(states.error());
-        std::erase_if(*all, [&](const TrialFacts& one) {
+        std::erase_if(*all, [&](const TrialDetails& one) {
           return !holds(*states, state_name(one.view, one.experiment_state));
         });
         const auto window = window_of(*shared, all->size());
@@ -418,7 +418,7 @@ kj::Promise<HttpReply> list_trials(ApiPort& port, HttpRequest request) {
             .then([&port, shared](Result<All> full) -> HttpReply {
               if (!full.has_value()) return error_reply(full.error());
               return list_reply(*shared, "trials", *full,
-                                [&port](const TrialFacts& one) { return trial_json(port, one); });
+                                [&port](const TrialDetails& one) { return trial_json(port, one); });
             });
       });
 }
@@ -427,7 +427,7 @@ kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
   const auto id = id_of(request);
   if (!id.has_value()) return error_reply(id.error());
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
-  using All = std::vector<CheckpointFacts>;
+  using All = std::vector<CheckpointDetails>;
   return look<All>(port, shared->caller,
                    [id = *id](const ClusterState& state) -> Result<All> {
                      const Experiment* experiment = state.experiments().find(id);
@@ -437,7 +437,7 @@ kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
                      All all;
                      for (const TrialId trial : experiment->trials) {
                        for (const CheckpointRef& checkpoint : state.checkpoints().of(trial))
-                         all.push_back(facts_of(state, *checkpoint));
+                         all.push_back(details_of(state, *checkpoint));
                      }
                      return all;
                    })
@@ -450,9 +450,9 @@ kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> best_metric(ApiPort& port, HttpRequest request) {
   const auto id = id_of(request);
   if (!id.has_value()) return error_reply(id.error());
-  using All = std::vector<TrialFacts>;
+  using All = std::vector<TrialDetails>;
   return look<All>(port, request.caller,
-                   [id = *id](const ClusterState& state) { return all_facts_of(state, id); })
+                   [id = *id](const ClusterState& state) { return all_details_of(state, id); })
       .then([&port](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
         return measure<std::optional<double>>(
@@ -460,13 +460,14 @@ kj::Promise<HttpReply> best_metric(ApiPort& port, HttpRequest request) {
                    [all = std::move(all).value()](
                        MetricStore& store) -> Result<std::optional<double>> {
                      std::optional<double> best;
-                     for (const TrialFacts& facts : all) {
-                       const auto report = TRY(store.best_report(
-                           facts.view.id, "validation", facts.metric, facts.is_smaller_better));
+                     for (const TrialDetails& details : all) {
+                       const auto report =
+                           TRY(store.best_report(details.view.id, "validation", details.metric,
+                                                 details.is_smaller_better));
                        if (!report) continue;
-                       const auto value = metric_in(facts, report);
+                       const auto value = metric_in(details, report);
                        if (!value || std::isnan(*value)) continue;
-                       if (!best || (facts.is_smaller_better ? *value < *best : *value > *best))
+                       if (!best || (details.is_smaller_better ? *value < *best : *value > *best))
                          best = *value;
                      }
                      return best;

@@ -42,7 +42,7 @@ kj::Promise<HttpReply> delete_experiment(ApiPort& port, HttpRequest request) {
 
 struct Preview {
   RatingTask task;
-  std::vector<CheckpointFacts> facts;  ///< of each of the task's checkpoints
+  std::vector<CheckpointDetails> details;  ///< of each of the task's checkpoints
 };
 
 Result<CheckpointRetention> retention_of(const HttpRequest& request) {
@@ -59,19 +59,20 @@ Result<CheckpointRetention> retention_of(const HttpRequest& request) {
   return retention;
 }
 
-Json preview_json(const CheckpointFacts& facts) {
-  const Checkpoint& one = facts.checkpoint;
-  Json row = Json::Object{{"UUID", one.uuid},
-                          {"TrialID", one.trial.value()},
-                          {"StepsCompleted", one.steps_completed},
-                          {"State", std::string(checkpoint_state_name(one.state))},
-                          {"ReportTime", time_json(one.report_time)},
-                          {"Resources", resources_json(one)},
-                          {"ValidationMetrics", facts.validation ? metrics_json(*facts.validation)
-                                                                 : Json(Json::Object{})}};
-  if (facts.validation)
+Json preview_json(const CheckpointDetails& details) {
+  const Checkpoint& one = details.checkpoint;
+  Json row =
+      Json::Object{{"UUID", one.uuid},
+                   {"TrialID", one.trial.value()},
+                   {"StepsCompleted", one.steps_completed},
+                   {"State", std::string(checkpoint_state_name(one.state))},
+                   {"ReportTime", time_json(one.report_time)},
+                   {"Resources", resources_json(one)},
+                   {"ValidationMetrics",
+                    details.validation ? metrics_json(*details.validation) : Json(Json::Object{})}};
+  if (details.validation)
     row.member("step") =
-        Json::Object{{"validation", Json::Object{{"metrics", metrics_json(*facts.validation)}}}};
+        Json::Object{{"validation", Json::Object{{"metrics", metrics_json(*details.validation)}}}};
   return row;
 }
 
@@ -91,7 +92,7 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
                          TRY(access::check_readable(state, *experiment, identity));
                          Preview preview{rating_task(state, *experiment), {}};
                          for (const RatedCheckpoint& one : preview.task.checkpoints)
-                           preview.facts.push_back(TRY(facts_of(state, one.uuid)));
+                           preview.details.push_back(TRY(details_of(state, one.uuid)));
                          return preview;
                        })
       .then([&port, retention = *retention](Result<Preview> preview) -> kj::Promise<HttpReply> {
@@ -100,7 +101,7 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
                                 [preview = std::move(preview).value()](
                                     MetricStore& store) mutable -> Result<Preview> {
                                   TRY(rate(store, preview.task));
-                                  for (CheckpointFacts& one : preview.facts)
+                                  for (CheckpointDetails& one : preview.details)
                                     TRY(measure_checkpoint(store, one));
                                   return std::move(preview);
                                 })
@@ -110,8 +111,8 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
               for (const std::string& uuid :
                    not_kept(full->task.checkpoints, retention, full->task.smaller_is_better)) {
                 const auto found = std::ranges::find(
-                    full->facts, uuid,
-                    [](const CheckpointFacts& one) { return one.checkpoint.uuid; });
+                    full->details, uuid,
+                    [](const CheckpointDetails& one) { return one.checkpoint.uuid; });
                 rows.push_back(preview_json(*found));
               }
               return json_reply(Json::Object{{"checkpoints", std::move(rows)},

@@ -17,7 +17,7 @@
 namespace muster::api {
 namespace {
 
-constexpr Duration kPatience = Duration::seconds(30);
+constexpr Duration kTimeout = Duration::seconds(30);
 constexpr std::size_t kLinesPerPage = 1'000;
 constexpr std::array kLevels{LogLevel::kUnspecified, LogLevel::kTrace,   LogLevel::kDebug,
                              LogLevel::kInfo,        LogLevel::kWarning, LogLevel::kError,
@@ -130,7 +130,7 @@ class LogLines {
     wish_.query.lines_max = std::min(kLinesPerPage, wish_.lines_left);
     return port_.read_logs(
         caller_, wish_.query,
-        std::exchange(is_begun_, true) && wish_.is_followed ? kPatience : Duration());
+        std::exchange(is_begun_, true) && wish_.is_followed ? kTimeout : Duration());
   }
   kj::Promise<void> write(kj::AsyncOutputStream& out, LogAnswer answer) {
     text_.clear();

@@ -8,7 +8,7 @@
 #include "api/determined/checkpoint_json.h"
 #include "api/determined/documents.h"
 #include "api/determined/names.h"
-#include "api/determined/places.h"
+#include "api/determined/workspace_ids.h"
 #include "api/http/fields.h"
 #include "api/http/list_order.h"
 #include "api/http/router.h"
@@ -55,36 +55,36 @@ Json model_json(const ClusterState& state, const Document& model) {
 }
 
 /// A version with all that is shown of it, before its checkpoint is measured.
-struct VersionFacts {
+struct VersionDetails {
   DocumentRef version;
   Json model;
-  CheckpointFacts checkpoint;
+  CheckpointDetails checkpoint;
 };
 
-Result<VersionFacts> version_facts(const ClusterState& state, const DocumentRef& version) {
+Result<VersionDetails> version_details(const ClusterState& state, const DocumentRef& version) {
   const DocumentRef model = state.catalog().find(DocumentKind::kModel, version->parent);
-  CheckpointFacts checkpoint = TRY(facts_of(state, version->checkpoints.front()));
-  return VersionFacts{version, model_json(state, *model), std::move(checkpoint)};
+  CheckpointDetails checkpoint = TRY(details_of(state, version->checkpoints.front()));
+  return VersionDetails{version, model_json(state, *model), std::move(checkpoint)};
 }
 
-Json version_json(const ApiPort& port, const VersionFacts& facts) {
-  const Json body = body_of(*facts.version);
-  return Json::Object{{"id", facts.version->id},
-                      {"version", facts.version->number},
-                      {"name", facts.version->name},
+Json version_json(const ApiPort& port, const VersionDetails& details) {
+  const Json body = body_of(*details.version);
+  return Json::Object{{"id", details.version->id},
+                      {"version", details.version->number},
+                      {"name", details.version->name},
                       {"comment", kept_or(body, "comment", "")},
                       {"notes", kept_or(body, "notes", "")},
                       {"labels", kept_or(body, "labels", Json::Array{})},
                       {"metadata", kept_or(body, "metadata", Json::Object{})},
-                      {"creationTime", time_json(facts.version->create_time)},
-                      {"lastUpdatedTime", time_json(facts.version->change_time)},
-                      {"username", facts.version->user_name},
-                      {"userId", user_number(facts.version->user)},
-                      {"model", facts.model},
-                      {"checkpoint", checkpoint_json(port, facts.checkpoint)}};
+                      {"creationTime", time_json(details.version->create_time)},
+                      {"lastUpdatedTime", time_json(details.version->change_time)},
+                      {"username", details.version->user_name},
+                      {"userId", user_number(details.version->user)},
+                      {"model", details.model},
+                      {"checkpoint", checkpoint_json(port, details.checkpoint)}};
 }
 
-using Versions = std::vector<VersionFacts>;
+using Versions = std::vector<VersionDetails>;
 using ShowVersions = std::function<HttpReply(const Versions&)>;
 
 /// Looks versions up, measures their checkpoints and shows them.
@@ -95,12 +95,12 @@ kj::Promise<HttpReply> show_versions(ApiPort& port, const Caller& caller,
       .then([&port, show = std::move(show),
              identity = caller.identity](Result<Versions> found) -> kj::Promise<HttpReply> {
         if (!found.has_value()) return error_reply(found.error());
-        for (VersionFacts& facts : *found) show_to(identity, facts.checkpoint);
+        for (VersionDetails& details : *found) show_to(identity, details.checkpoint);
         return measure<Versions>(port,
                                  [versions = std::move(found).value()](
                                      MetricStore& store) mutable -> Result<Versions> {
-                                   for (VersionFacts& facts : versions)
-                                     TRY(measure_checkpoint(store, facts.checkpoint));
+                                   for (VersionDetails& details : versions)
+                                     TRY(measure_checkpoint(store, details.checkpoint));
                                    return std::move(versions);
                                  })
             .then([show](Result<Versions> full) {
@@ -155,7 +155,7 @@ Status sort(const ClusterState& state, std::vector<DocumentRef>& models,
        sort_key<One>("SORT_BY_CREATION_TIME", [](const One& one) { return one->create_time; }),
        sort_key<One>("SORT_BY_LAST_UPDATED_TIME", [](const One& one) { return one->change_time; }),
        sort_key<One>("SORT_BY_NUM_VERSIONS", versions),
-       sort_key<One>("SORT_BY_WORKSPACE", [](const One&) { return kFirstPlace; })});
+       sort_key<One>("SORT_BY_WORKSPACE", [](const One&) { return kFirstWorkspaceId; })});
 }
 
 bool has_all_labels(const Document& model, const std::vector<std::string>& wanted) {
@@ -172,8 +172,8 @@ bool is_wanted(const HttpRequest& request, std::optional<bool> is_archived, cons
   return holds(request, "users", model.user_name) &&
          holds(request, "userIds", std::to_string(user_number(model.user))) &&
          holds(request, "id", std::to_string(model.id)) &&
-         holds(request, "workspaceIds", std::to_string(kFirstPlace)) &&
-         holds(request, "workspaceNames", kFirstPlaceName) &&
+         holds(request, "workspaceIds", std::to_string(kFirstWorkspaceId)) &&
+         holds(request, "workspaceNames", kUncategorized) &&
          model.name.find(request.parameter("name")) != std::string::npos &&
          text_in(model, "description").find(request.parameter("description")) !=
              std::string::npos &&
@@ -255,7 +255,7 @@ kj::Promise<HttpReply> one_version(ApiPort& port, const Caller& caller, std::str
        number = std::move(number)](const ClusterState& state) -> Result<Versions> {
         const DocumentRef version = TRY(find_version(state, model, number));
         Versions all;
-        all.push_back(TRY(version_facts(state, version)));
+        all.push_back(TRY(version_details(state, version)));
         return all;
       },
       [&port](const Versions& all) {
@@ -300,8 +300,8 @@ kj::Promise<HttpReply> list_versions(ApiPort& port, HttpRequest request) {
                Versions all;
                for (const DocumentRef& version :
                     state.catalog().all(DocumentKind::kModelVersion, model->id))
-                 all.push_back(TRY(version_facts(state, version)));
-               using One = VersionFacts;
+                 all.push_back(TRY(version_details(state, version)));
+               using One = VersionDetails;
                TRY(sort_list<One>(
                    *shared, all,
                    {sort_key<One>("SORT_BY_VERSION",
@@ -311,7 +311,7 @@ kj::Promise<HttpReply> list_versions(ApiPort& port, HttpRequest request) {
                return all;
              },
              [&port, shared](const Versions& all) {
-               return list_reply(*shared, "modelVersions", all, [&port](const VersionFacts& one) {
+               return list_reply(*shared, "modelVersions", all, [&port](const VersionDetails& one) {
                  return version_json(port, one);
                });
              })
@@ -371,7 +371,7 @@ kj::Promise<HttpReply> delete_version(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> list_labels(ApiPort& port, HttpRequest request) {
   const auto workspace = id_parameter(request, "workspaceId");
   if (!workspace.has_value()) return error_reply(workspace.error());
-  const bool is_first = *workspace == 0 || *workspace == kFirstPlace;
+  const bool is_first = *workspace == 0 || *workspace == kFirstWorkspaceId;
   return look<Json>(
              port, request.caller,
              [is_first](const ClusterState& state) -> Result<Json> {

@@ -6,8 +6,8 @@
 
 #include "api/determined/documents.h"
 #include "api/determined/names.h"
-#include "api/determined/places.h"
 #include "api/determined/submissions.h"
+#include "api/determined/workspace_ids.h"
 #include "api/http/fields.h"
 #include "api/http/list_order.h"
 #include "api/http/router.h"
@@ -36,7 +36,7 @@ Status check_project_fields(const Json& body) {
 Document first_place(DocumentKind kind) {
   Document document;
   document.kind = kind;
-  document.name = kFirstPlaceName;
+  document.name = kUncategorized;
   document.user_name = "root";
   return document;
 }
@@ -295,7 +295,7 @@ kj::Promise<HttpReply> change_place(ApiPort& port, const HttpRequest& request, D
   const auto document = document_of(*id);
   if (!document)
     return error_reply(
-        {ErrorCode::kFailedPrecondition, fmt::format("{} cannot be changed", kFirstPlaceName), ""});
+        {ErrorCode::kFailedPrecondition, fmt::format("{} cannot be changed", kUncategorized), ""});
   return change_document(port, request.caller, place_finder(kind, *document), std::move(change),
                          std::move(show));
 }
@@ -345,7 +345,7 @@ kj::Promise<HttpReply> patch_project(ApiPort& port, HttpRequest request) {
 }
 
 /// {name, contents}: a page.
-Result<Json> note_of(const Json& note) {
+Result<Json> detail_of(const Json& note) {
   const auto name = text_field(note, "name");
   const auto contents = text_field(note, "contents");
   if (!name || !contents) return fail(wrong("a note has a name and contents"));
@@ -361,7 +361,7 @@ kj::Promise<HttpReply> set_notes(ApiPort& port, HttpRequest request, bool is_add
     return error_reply(wrong("notes: a list is missing"));
   Json::Array notes;
   for (const Json& one : is_added ? Json::Array{*body} : *list->array()) {
-    auto note = note_of(one);
+    auto note = detail_of(one);
     if (!note.has_value()) return error_reply(note.error());
     notes.push_back(std::move(*note));
   }

@@ -17,7 +17,7 @@
 namespace muster::api {
 namespace {
 
-constexpr std::int64_t kPatienceMax = 600;
+constexpr std::int64_t kTimeoutMax = 600;
 constexpr std::size_t kRunnerStateMax = 256;
 /// Longer reports are parsed by workers; shorter ones here, as handing them over would take longer.
 constexpr std::size_t kShortReport = std::size_t{64} << 10;
@@ -50,11 +50,11 @@ kj::Promise<Result<TrialRun>> present_run(ApiPort& port, const Caller& caller, T
   });
 }
 
-kj::Promise<HttpReply> note(ApiPort& port, const Caller& caller, TrialId trial, RunNote what) {
+kj::Promise<HttpReply> note(ApiPort& port, const Caller& caller, TrialId trial, RunSignal what) {
   return present_run(port, caller, trial)
       .then([&port, caller, what](Result<TrialRun> run) -> kj::Promise<HttpReply> {
         if (!run.has_value()) return error_reply(run.error());
-        return submit_one(port, caller, NoteRun{run->trial, run->run, what});
+        return submit_one(port, caller, RecordRun{run->trial, run->run, what});
       });
 }
 
@@ -67,7 +67,7 @@ kj::Promise<HttpReply> start_run(ApiPort& port, HttpRequest request) {
   const TrialId trial(static_cast<std::uint32_t>(*id));
   if (const Status may = may_speak(request.caller, trial); !may.has_value())
     return error_reply(may.error());
-  return note(port, request.caller, trial, RunNote::kSession).then([](HttpReply reply) {
+  return note(port, request.caller, trial, RunSignal::kSession).then([](HttpReply reply) {
     return reply.status == 200 ? json_reply(Json::Object{{"storageId", Json()}}) : std::move(reply);
   });
 }
@@ -141,8 +141,8 @@ kj::Promise<HttpReply> wait_stop(ApiPort& port, HttpRequest request) {
   const auto seconds = number_parameter(
       request, request.has("timeoutSeconds") ? "timeoutSeconds" : "timeout_seconds", 60);
   if (!seconds.has_value()) return error_reply(seconds.error());
-  const auto patience = std::clamp<std::int64_t>(*seconds, 0, kPatienceMax) * kj::SECONDS;
-  return port.wait_stop(request.caller, *run, patience).then([](Result<bool> wanted) {
+  const auto timeout = std::clamp<std::int64_t>(*seconds, 0, kTimeoutMax) * kj::SECONDS;
+  return port.wait_stop(request.caller, *run, timeout).then([](Result<bool> wanted) {
     return wanted.has_value() ? json_reply(Json::Object{{"preempt", *wanted}})
                               : error_reply(wanted.error());
   });
@@ -152,7 +152,7 @@ kj::Promise<HttpReply> acknowledge_stop(ApiPort& port, HttpRequest request) {
   const auto run = run_of(request);
   if (!run.has_value()) return error_reply(run.error());
   return submit_one(port, request.caller,
-                    NoteRun{run->trial, run->run, RunNote::kStopAcknowledged});
+                    RecordRun{run->trial, run->run, RunSignal::kStopAcknowledged});
 }
 
 kj::Promise<HttpReply> exit_early(ApiPort& port, HttpRequest request) {
@@ -193,7 +193,7 @@ kj::Promise<HttpReply> taken(ApiPort& port, const Caller& caller, TrialId trial,
       });
 }
 
-kj::Promise<HttpReply> note_progress(ApiPort& port, HttpRequest request) {
+kj::Promise<HttpReply> record_progress(ApiPort& port, HttpRequest request) {
   const auto trial = spoken_for(request);
   const auto body = body_of(request);
   if (!trial.has_value()) return error_reply(trial.error());
@@ -206,7 +206,7 @@ kj::Promise<HttpReply> note_progress(ApiPort& port, HttpRequest request) {
   });
 }
 
-kj::Promise<HttpReply> note_runner_state(ApiPort& port, HttpRequest request) {
+kj::Promise<HttpReply> record_runner_state(ApiPort& port, HttpRequest request) {
   const auto trial = spoken_for(request);
   const auto body = body_of(request);
   if (!trial.has_value()) return error_reply(trial.error());
@@ -276,9 +276,9 @@ void add_run_routes(Router& router) {
   router.add_for_tasks(Method::kPost, "/api/v1/runs/start", "A run of a trial begins to speak",
                        start_run);
   router.add_for_tasks(Method::kPost, "/api/v1/trials/{trial}/progress", "How far a trial is",
-                       note_progress);
+                       record_progress);
   router.add_for_tasks(Method::kPost, "/api/v1/trials/{trial}/runner/metadata",
-                       "What a trial is doing", note_runner_state);
+                       "What a trial is doing", record_runner_state);
   router.add_for_tasks(Method::kPost, "/api/v1/trials/{trial}/early_exit",
                        "A trial finds its hyperparameters invalid", exit_early);
   router.add_for_tasks(Method::kPost, "/api/v1/runs/{run}/metadata", "Set a run's metadata",

@@ -18,7 +18,7 @@ namespace {
 constexpr Duration kSession = Duration::hours(24 * 7);
 
 Duration session_life(const ApiPort& port) {
-  return std::min(kSession, Duration::hours(24) * port.facts().token_days);
+  return std::min(kSession, Duration::hours(24) * port.settings().token_days);
 }
 
 Json user_json(UserId id, const std::string& name, bool is_admin) {
@@ -32,7 +32,7 @@ Json caller_json(const ApiPort&, const Caller& caller) {
 }
 
 HttpReply logged_in(const ApiPort& port, const TokenOwner& owner, const std::string& token) {
-  const bool is_admin = port.facts().is_operator(owner.user);
+  const bool is_admin = port.settings().is_operator(owner.user);
   HttpReply reply = json_reply(
       Json::Object{{"token", token}, {"user", user_json(owner.user, owner.name, is_admin)}});
   reply.cookie = fmt::format("auth={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}", token,
@@ -105,13 +105,13 @@ kj::Promise<HttpReply> who_am_i(ApiPort& port, HttpRequest request) {
 kj::Promise<Result<std::vector<Json>>> users(ApiPort& port, const Caller& caller) {
   return look<std::vector<Json>>(
       port, caller,
-      [caller, &facts = port.facts()](const ClusterState& state) -> Result<std::vector<Json>> {
+      [caller, &details = port.settings()](const ClusterState& state) -> Result<std::vector<Json>> {
         std::map<UserId, std::string> names{{caller.identity.user, caller.claims.user_name}};
         for (const auto& [id, experiment] : state.experiments().experiments())
           names.emplace(experiment.spec->user, experiment.spec->user_name);
         std::vector<Json> all;
         for (const auto& [id, name] : names)
-          all.push_back(user_json(id, name, facts.is_operator(id)));
+          all.push_back(user_json(id, name, details.is_operator(id)));
         return all;
       });
 }

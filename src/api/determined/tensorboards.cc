@@ -6,9 +6,9 @@
 #include <set>
 
 #include "api/determined/names.h"
-#include "api/determined/places.h"
 #include "api/determined/plain_job.h"
 #include "api/determined/submissions.h"
+#include "api/determined/workspace_ids.h"
 #include "api/http/fields.h"
 #include "api/http/list_order.h"
 #include "api/http/replies.h"
@@ -181,7 +181,7 @@ std::string words_of(const Wish& wish) {
 }
 
 Result<SubmitJob> submission_of(const Wish& wish, const Sources& sources,
-                                const ApiPort::UserFacts& user, std::string environment,
+                                const ApiPort::UserAccount& user, std::string environment,
                                 std::string_view cluster) {
   auto job = service_job(*sources.like, ServiceKind::kTensorboard);
   job->text.set(JobText::kWorkDir, user.home);
@@ -251,7 +251,7 @@ Json tensorboard_json(const ServiceJob& service, const ServiceBook& book) {
                       {"resourcePool", service.partition},
                       {"exitStatus", service.is_over ? detail : ""},
                       {"jobId", std::to_string(service.job.value())},
-                      {"workspaceId", kFirstPlace},
+                      {"workspaceId", kFirstWorkspaceId},
                       {"experimentIds", numbers(ids_in(*service.spec, "experiment"))},
                       {"trialIds", numbers(ids_in(*service.spec, "trial"))},
                       {"detail", detail},
@@ -282,7 +282,7 @@ kj::Promise<Result<ServiceJob>> tensorboard_named(ApiPort& port, const Caller& c
                                                   std::string name) {
   return look<ServiceJob>(
       port, caller,
-      [cluster = port.facts().cluster_id, name = std::move(name)](const ClusterState& state) {
+      [cluster = port.settings().cluster_id, name = std::move(name)](const ClusterState& state) {
         return find_tensorboard(state, cluster, name);
       });
 }
@@ -307,7 +307,7 @@ kj::Promise<HttpReply> submit(ApiPort& port, const Caller& caller, SubmitJob job
   return port.submit(caller, std::move(requests))
       .then([&port, caller](std::vector<Reply> replies) -> kj::Promise<HttpReply> {
         if (const auto error = error_of(replies)) return error_reply(*error);
-        return show_one(port, caller, service_name(port.facts().cluster_id, replies.front().job),
+        return show_one(port, caller, service_name(port.settings().cluster_id, replies.front().job),
                         true);
       });
 }
@@ -315,7 +315,7 @@ kj::Promise<HttpReply> submit(ApiPort& port, const Caller& caller, SubmitJob job
 /// The caller's own environment, his experiment's, or a plain one.
 kj::Promise<Result<std::string>> environment_for(ApiPort& port, const Wish& wish,
                                                  const Sources& sources,
-                                                 const ApiPort::UserFacts& user,
+                                                 const ApiPort::UserAccount& user,
                                                  const std::string& name) {
   if (wish.environment) return Result<std::string>(environment_block(*wish.environment));
   if (sources.environment.value() != 0) return port.blob(sources.environment);
@@ -329,7 +329,7 @@ kj::Promise<HttpReply> launch(ApiPort& port, HttpRequest request) {
     Caller caller;
     Wish wish;
     Sources sources = {};
-    ApiPort::UserFacts user = {};
+    ApiPort::UserAccount user = {};
   };
   auto shared = std::make_shared<Launch>(Launch{request.caller, std::move(wish).value()});
   return look<Sources>(port, request.caller,
@@ -340,7 +340,8 @@ kj::Promise<HttpReply> launch(ApiPort& port, HttpRequest request) {
         if (!sources.has_value()) return error_reply(sources.error());
         shared->sources = std::move(sources).value();
         return port
-            .work([&port, shared] { shared->user = port.user_facts(shared->caller.identity.user); })
+            .work(
+                [&port, shared] { shared->user = port.user_account(shared->caller.identity.user); })
             .then([&port, shared] {
               return environment_for(port, shared->wish, shared->sources, shared->user,
                                      shared->caller.claims.user_name);
@@ -349,7 +350,7 @@ kj::Promise<HttpReply> launch(ApiPort& port, HttpRequest request) {
               if (!environment.has_value()) return error_reply(environment.error());
               auto submission =
                   submission_of(shared->wish, shared->sources, shared->user,
-                                std::move(environment).value(), port.facts().cluster_id);
+                                std::move(environment).value(), port.settings().cluster_id);
               if (!submission.has_value()) return error_reply(submission.error());
               return submit(port, shared->caller, std::move(submission).value());
             });
@@ -362,15 +363,15 @@ kj::Promise<HttpReply> show(ApiPort& port, HttpRequest request) {
 
 kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
   using All = std::vector<ServiceJob>;
-  return look<All>(port, request.caller,
-                   [cluster = port.facts().cluster_id](const ClusterState& state) -> Result<All> {
-                     All all;
-                     state.jobs().for_each([&](const Job& job) {
-                       if (is_tensorboard(*job.spec))
-                         all.push_back(service_of(state, cluster, job));
-                     });
-                     return all;
-                   })
+  return look<All>(
+             port, request.caller,
+             [cluster = port.settings().cluster_id](const ClusterState& state) -> Result<All> {
+               All all;
+               state.jobs().for_each([&](const Job& job) {
+                 if (is_tensorboard(*job.spec)) all.push_back(service_of(state, cluster, job));
+               });
+               return all;
+             })
       .then([&port, request](Result<All> all) -> HttpReply {
         if (!all.has_value()) return error_reply(all.error());
         const auto users = request.parameters("users");
@@ -421,7 +422,7 @@ kj::Promise<HttpReply> show_task(ApiPort& port, HttpRequest request) {
   return tensorboard_named(port, request.caller, request.arguments[0])
       .then([&port](Result<ServiceJob> service) -> HttpReply {
         if (!service.has_value()) return error_reply(service.error());
-        const std::string cluster = port.facts().cluster_id;
+        const std::string cluster = port.settings().cluster_id;
         Json end = service->is_over ? time_json(service->end_time) : Json();
         Json::Array allocations;
         if (service->start_time.is_set()) {

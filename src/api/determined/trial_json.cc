@@ -64,7 +64,7 @@ Json validation_json(const std::optional<StoredReport>& report) {
 
 }  // namespace
 
-std::int64_t TrialFacts::total_batches() const {
+std::int64_t TrialDetails::total_batches() const {
   std::int64_t batches = 0;
   for (const auto* report : {&latest_validation, &latest_training}) {
     if (report->has_value()) batches = std::max(batches, (*report)->report.steps_completed);
@@ -72,21 +72,21 @@ std::int64_t TrialFacts::total_batches() const {
   return batches;
 }
 
-Result<TrialFacts> facts_of(const ClusterState& state, TrialId id) {
+Result<TrialDetails> details_of(const ClusterState& state, TrialId id) {
   const Trial* trial = state.experiments().find(id);
   if (trial == nullptr)
     return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id.value()), "");
   const Experiment& experiment = *state.experiments().find(trial->experiment);
-  return TrialFacts{view_of(*trial, state), experiment.state, experiment.spec->metric,
-                    experiment.spec->smaller_is_better};
+  return TrialDetails{view_of(*trial, state), experiment.state, experiment.spec->metric,
+                      experiment.spec->smaller_is_better};
 }
 
-Status measure_trial(MetricStore& store, TrialFacts& facts) {
-  facts.latest_validation = TRY(store.latest_report(facts.view.id, "validation"));
-  facts.latest_training = TRY(store.latest_report(facts.view.id, "training"));
-  facts.best_validation =
-      TRY(store.best_report(facts.view.id, "validation", facts.metric, facts.is_smaller_better));
-  facts.summaries = TRY(store.summaries(facts.view.id));
+Status measure_trial(MetricStore& store, TrialDetails& details) {
+  details.latest_validation = TRY(store.latest_report(details.view.id, "validation"));
+  details.latest_training = TRY(store.latest_report(details.view.id, "training"));
+  details.best_validation = TRY(
+      store.best_report(details.view.id, "validation", details.metric, details.is_smaller_better));
+  details.summaries = TRY(store.summaries(details.view.id));
   return {};
 }
 
@@ -139,9 +139,9 @@ Duration wall_time(const TrialView& trial, TimePoint now) {
              : Duration();
 }
 
-Json trial_json(const ApiPort& port, const TrialFacts& facts) {
-  const TrialView& view = facts.view;
-  const std::string task = task_name(port.facts().cluster_id, view.experiment, view.id);
+Json trial_json(const ApiPort& port, const TrialDetails& details) {
+  const TrialView& view = details.view;
+  const std::string task = task_name(port.settings().cluster_id, view.experiment, view.id);
   const Duration wall = wall_time(view, port.now());
   Json metric = view.metric ? Json(*view.metric) : Json();
   return Json::Object{
@@ -149,17 +149,17 @@ Json trial_json(const ApiPort& port, const TrialFacts& facts) {
       {"experimentId", view.experiment.value()},
       {"startTime", time_json(view.submit_time)},
       {"endTime", time_json(view.end_time)},
-      {"state", state_name(view, facts.experiment_state)},
+      {"state", state_name(view, details.experiment_state)},
       {"restarts", view.restarts},
       {"hparams", parsed_or(view.hparams, Json::Object{})},
-      {"totalBatchesProcessed", facts.total_batches()},
-      {"bestValidation", validation_json(facts.best_validation)},
-      {"latestValidation", validation_json(facts.latest_validation)},
-      {"latestTraining", facts.latest_training
-                             ? *workload_json(*facts.latest_training, false).find("training")
+      {"totalBatchesProcessed", details.total_batches()},
+      {"bestValidation", validation_json(details.best_validation)},
+      {"latestValidation", validation_json(details.latest_validation)},
+      {"latestTraining", details.latest_training
+                             ? *workload_json(*details.latest_training, false).find("training")
                              : Json()},
       {"bestCheckpoint", Json()},
-      {"runnerState", port.runner_facts(view.id).runner_state},
+      {"runnerState", port.runner_status(view.id).runner_state},
       {"wallClockTime", static_cast<double>(wall.microseconds()) / 1e6},
       {"warmStartCheckpointUuid", view.source.empty() ? Json() : Json(view.source)},
       {"latestCheckpointUuid",
@@ -168,7 +168,7 @@ Json trial_json(const ApiPort& port, const TrialFacts& facts) {
       {"taskIds", Json::Array{task}},
       {"totalCheckpointSize", wide(view.checkpoint_bytes)},
       {"checkpointCount", view.checkpoints},
-      {"summaryMetrics", summaries_json(facts.summaries)},
+      {"summaryMetrics", summaries_json(details.summaries)},
       {"searcherMetricValue", std::move(metric)},
       {"logPolicyMatched",
        view.log_matches.empty() ? Json() : Json(view.log_matches.back().policy)},

@@ -12,7 +12,7 @@
 namespace muster::api {
 
 /// What is shown of a trial: from the state, and from what it measured.
-struct TrialFacts {
+struct TrialDetails {
   TrialView view;
   ExperimentState experiment_state = ExperimentState::kActive;
   std::string metric;  ///< the search's
@@ -26,14 +26,14 @@ struct TrialFacts {
 };
 
 /// Errors: kNotFound.
-Result<TrialFacts> facts_of(const ClusterState& state, TrialId trial);
+Result<TrialDetails> details_of(const ClusterState& state, TrialId trial);
 /// Fills in what it measured.
-Status measure_trial(MetricStore& store, TrialFacts& facts);
+Status measure_trial(MetricStore& store, TrialDetails& details);
 
 /// From its submission to its end, or to now; 0: no run of it has begun.
 Duration wall_time(const TrialView& trial, TimePoint now);
 
-Json trial_json(const ApiPort& port, const TrialFacts& facts);
+Json trial_json(const ApiPort& port, const TrialDetails& details);
 
 /// A metric of a report; nullopt: it is not in it, or no number.
 std::optional<double> number_in(const StoredReport& report, const std::string& metric);

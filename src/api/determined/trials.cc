@@ -24,18 +24,18 @@ constexpr std::size_t kPointsMax = 10'000;
 kj::Promise<HttpReply> show_trial(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "a trial");
   if (!id.has_value()) return error_reply(id.error());
-  return look<TrialFacts>(
+  return look<TrialDetails>(
              port, request.caller,
-             [trial = TrialId(*id)](const ClusterState& state) { return facts_of(state, trial); })
-      .then([&port](Result<TrialFacts> facts) -> kj::Promise<HttpReply> {
-        if (!facts.has_value()) return error_reply(facts.error());
-        return measure<TrialFacts>(port,
-                                   [facts = std::move(facts).value()](
-                                       MetricStore& store) mutable -> Result<TrialFacts> {
-                                     TRY(measure_trial(store, facts));
-                                     return std::move(facts);
-                                   })
-            .then([&port](Result<TrialFacts> full) {
+             [trial = TrialId(*id)](const ClusterState& state) { return details_of(state, trial); })
+      .then([&port](Result<TrialDetails> details) -> kj::Promise<HttpReply> {
+        if (!details.has_value()) return error_reply(details.error());
+        return measure<TrialDetails>(port,
+                                     [details = std::move(details).value()](
+                                         MetricStore& store) mutable -> Result<TrialDetails> {
+                                       TRY(measure_trial(store, details));
+                                       return std::move(details);
+                                     })
+            .then([&port](Result<TrialDetails> full) {
               return full.has_value() ? json_reply(Json::Object{{"trial", trial_json(port, *full)}})
                                       : error_reply(full.error());
             });
@@ -66,7 +66,7 @@ kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "a trial");
   if (!id.has_value()) return error_reply(id.error());
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
-  using All = std::vector<CheckpointFacts>;
+  using All = std::vector<CheckpointDetails>;
   return look<All>(port, shared->caller,
                    [trial = TrialId(*id)](const ClusterState& state) -> Result<All> {
                      if (state.experiments().find(trial) == nullptr) {
@@ -75,7 +75,7 @@ kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
                      }
                      All all;
                      for (const CheckpointRef& checkpoint : state.checkpoints().of(trial))
-                       all.push_back(facts_of(state, *checkpoint));
+                       all.push_back(details_of(state, *checkpoint));
                      return all;
                    })
       .then([&port, shared](Result<All> all) -> kj::Promise<HttpReply> {
@@ -144,32 +144,32 @@ Result<Json> series_json(MetricStore& store, TrialId trial, const SeriesWish& wi
 kj::Promise<HttpReply> time_series(ApiPort& port, HttpRequest request) {
   const auto wish = wish_of(request);
   if (!wish.has_value()) return error_reply(wish.error());
-  using All = std::vector<TrialFacts>;
+  using All = std::vector<TrialDetails>;
   return look<All>(port, request.caller,
                    [ids = wish->trials](const ClusterState& state) -> Result<All> {
                      All all;
-                     for (const TrialId id : ids) all.push_back(TRY(facts_of(state, id)));
+                     for (const TrialId id : ids) all.push_back(TRY(details_of(state, id)));
                      return all;
                    })
       .then([&port, wish = *wish](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
-        using Shown = std::vector<std::pair<TrialFacts, Json>>;
+        using Shown = std::vector<std::pair<TrialDetails, Json>>;
         return measure<Shown>(port,
                               [wish, all = std::move(all).value()](
                                   MetricStore& store) mutable -> Result<Shown> {
                                 Shown shown;
-                                for (TrialFacts& facts : all) {
-                                  TRY(measure_trial(store, facts));
-                                  Json metrics = TRY(series_json(store, facts.view.id, wish));
-                                  shown.emplace_back(std::move(facts), std::move(metrics));
+                                for (TrialDetails& details : all) {
+                                  TRY(measure_trial(store, details));
+                                  Json metrics = TRY(series_json(store, details.view.id, wish));
+                                  shown.emplace_back(std::move(details), std::move(metrics));
                                 }
                                 return shown;
                               })
             .then([&port](Result<Shown> shown) -> HttpReply {
               if (!shown.has_value()) return error_reply(shown.error());
               Json::Array trials;
-              for (auto& [facts, metrics] : *shown) {
-                trials.emplace_back(Json::Object{{"trial", trial_json(port, facts)},
+              for (auto& [details, metrics] : *shown) {
+                trials.emplace_back(Json::Object{{"trial", trial_json(port, details)},
                                                  {"metrics", std::move(metrics)}});
               }
               return json_reply(Json::Object{{"trials", std::move(trials)}});

@@ -35,7 +35,7 @@ class ApiPort {
                                                  std::vector<Request> requests) = 0;
   virtual kj::Promise<std::optional<Error>> report(const Caller& caller, MetricReport report) = 0;
   virtual kj::Promise<Result<bool>> wait_stop(const Caller& caller, TrialRun run,
-                                              kj::Duration patience) = 0;
+                                              kj::Duration timeout) = 0;
   virtual kj::Promise<Result<std::string>> blob(BlobId id) = 0;
   /// As ClientCalls::read_logs.
   virtual kj::Promise<Result<LogAnswer>> read_logs(const Caller& caller, LogQuery query,
@@ -51,16 +51,16 @@ class ApiPort {
   /// Runs a read of the metric store, elsewhere.
   virtual kj::Promise<void> measure(std::function<void(MetricStore&)> read) = 0;
   /// Runs what takes long, elsewhere: compression, large texts.
-  virtual kj::Promise<void> work(std::function<void()> labour) = 0;
+  virtual kj::Promise<void> work(std::function<void()> work_item) = 0;
 
   /// What runs say of themselves and nobody decides by: kept while the controller runs.
-  struct RunnerFacts {
+  struct RunnerStatus {
     double progress = 0;       ///< 0..1
     std::string runner_state;  ///< "training", "validating", ...; as the script says it
   };
   virtual void set_progress(TrialId trial, double progress) = 0;
   virtual void set_runner_state(TrialId trial, std::string text) = 0;
-  virtual RunnerFacts runner_facts(TrialId trial) const = 0;
+  virtual RunnerStatus runner_status(TrialId trial) const = 0;
 
   /// Where jobs serve. `connect`: to a port of a node. Errors: what KJ throws.
   virtual ServiceBook& services() = 0;
@@ -70,12 +70,12 @@ class ApiPort {
   virtual TimePoint now() const = 0;
   virtual kj::Timer& timer() = 0;
   // The machine's users. May ask a name service: for workers.
-  struct UserFacts {
+  struct UserAccount {
     std::string home = "/";
     std::string shell = "/bin/sh";
   };
   virtual std::optional<std::pair<UserId, GroupId>> find_user(const std::string& name) = 0;
-  virtual UserFacts user_facts(UserId user) = 0;
+  virtual UserAccount user_account(UserId user) = 0;
 
   /// Runs elsewhere, over the tokens of people.
   virtual kj::Promise<void> with_tokens(std::function<void(TokenStore&)> task) = 0;
@@ -86,7 +86,7 @@ class ApiPort {
   virtual void forget_callers() = 0;
   virtual LoginGuard& logins() = 0;
 
-  struct Facts {
+  struct ServerSettings {
     std::string token_key;
     std::string cluster_id;  ///< a uuid
     std::string cluster_name;
@@ -105,7 +105,7 @@ class ApiPort {
     std::uint32_t token_days = 30;  ///< the longest that a token lasts
     SiteDefaults site_defaults;
   };
-  virtual const Facts& facts() const = 0;
+  virtual const ServerSettings& settings() const = 0;
 };
 
 /// The value of a look, or the error.
@@ -138,9 +138,9 @@ kj::Promise<Result<T>> with_tokens(ApiPort& port, std::function<Result<T>(TokenS
 }
 
 template <class T>
-kj::Promise<Result<T>> work(ApiPort& port, std::function<Result<T>()> labour) {
+kj::Promise<Result<T>> work(ApiPort& port, std::function<Result<T>()> work_item) {
   auto made = std::make_shared<std::optional<Result<T>>>();
-  return port.work([made, labour = std::move(labour)] { *made = labour(); }).then([made] {
+  return port.work([made, work_item = std::move(work_item)] { *made = work_item(); }).then([made] {
     return std::move(**made);
   });
 }

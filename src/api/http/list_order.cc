@@ -58,7 +58,7 @@ Result<Direction> direction_of(const HttpRequest& request) {
   return *place == 0 ? Direction::kAscending : Direction::kDescending;
 }
 
-std::vector<std::size_t> sorted_places(
+std::vector<std::size_t> sorted_positions(
     std::size_t size, const std::function<bool(std::size_t, std::size_t)>& is_before) {
   std::vector<std::size_t> places(size);
   std::iota(places.begin(), places.end(), std::size_t{0});
@@ -66,10 +66,10 @@ std::vector<std::size_t> sorted_places(
   return places;
 }
 
-std::vector<std::size_t> sorted_places(const std::vector<std::optional<double>>& numbers,
-                                       bool is_descending) {
+std::vector<std::size_t> sorted_positions(const std::vector<std::optional<double>>& numbers,
+                                          bool is_descending) {
   const auto is_missing = [&](std::size_t i) { return !numbers[i] || std::isnan(*numbers[i]); };
-  return sorted_places(numbers.size(), [&](std::size_t a, std::size_t b) {
+  return sorted_positions(numbers.size(), [&](std::size_t a, std::size_t b) {
     if (is_missing(a) || is_missing(b)) return !is_missing(a) && is_missing(b);
     return is_descending ? *numbers[b] < *numbers[a] : *numbers[a] < *numbers[b];
   });

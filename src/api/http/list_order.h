@@ -50,11 +50,11 @@ SortKey<T> number_key(std::string_view word, Of of) {
 }
 
 /// The numbers from 0 to `size` in their order; equal ones stay as they were.
-std::vector<std::size_t> sorted_places(
+std::vector<std::size_t> sorted_positions(
     std::size_t size, const std::function<bool(std::size_t, std::size_t)>& is_before);
 /// The same by numbers, of which one that is missing or NaN is last in either direction.
-std::vector<std::size_t> sorted_places(const std::vector<std::optional<double>>& numbers,
-                                       bool is_descending);
+std::vector<std::size_t> sorted_positions(const std::vector<std::optional<double>>& numbers,
+                                          bool is_descending);
 
 template <class T>
 void sort_by(std::vector<T>& list, const SortKey<T>& key, bool is_descending) {
@@ -62,9 +62,9 @@ void sort_by(std::vector<T>& list, const SortKey<T>& key, bool is_descending) {
   if (key.number) {
     std::vector<std::optional<double>> numbers;
     for (const T& one : list) numbers.push_back(key.number(one));
-    places = sorted_places(numbers, is_descending);
+    places = sorted_positions(numbers, is_descending);
   } else {
-    places = sorted_places(list.size(), [&](std::size_t a, std::size_t b) {
+    places = sorted_positions(list.size(), [&](std::size_t a, std::size_t b) {
       return is_descending ? key.is_before(list[b], list[a]) : key.is_before(list[a], list[b]);
     });
   }

@@ -27,17 +27,17 @@ const Announcement* ServiceBook::find(JobId job, std::uint32_t run) const {
   return found == announcements_.end() || found->second.run != run ? nullptr : &found->second;
 }
 
-std::optional<ConnectionPlace> ServiceBook::take_place(JobId job) {
+std::optional<ConnectionSlot> ServiceBook::take_slot(JobId job) {
   const auto own = connections_.find(job);
   if (connection_count_ >= kConnectionsMax ||
       (own != connections_.end() && own->second >= kConnectionsOfOneMax))
     return std::nullopt;
   ++connections_[job];
   ++connection_count_;
-  return ConnectionPlace(*this, job);
+  return ConnectionSlot(*this, job);
 }
 
-ConnectionPlace::~ConnectionPlace() {
+ConnectionSlot::~ConnectionSlot() {
   if (book_ == nullptr) return;
   --book_->connection_count_;
   if (--book_->connections_[job_] == 0) book_->connections_.erase(job_);

@@ -26,13 +26,13 @@ struct Announcement {
 class ServiceBook;
 
 /// Given back when it goes.
-class ConnectionPlace {
+class ConnectionSlot {
  public:
-  ConnectionPlace(ServiceBook& book, JobId job) : book_(&book), job_(job) {}
-  ConnectionPlace(ConnectionPlace&& other) noexcept
+  ConnectionSlot(ServiceBook& book, JobId job) : book_(&book), job_(job) {}
+  ConnectionSlot(ConnectionSlot&& other) noexcept
       : book_(std::exchange(other.book_, nullptr)), job_(other.job_) {}
-  ConnectionPlace& operator=(ConnectionPlace&&) = delete;
-  ~ConnectionPlace();
+  ConnectionSlot& operator=(ConnectionSlot&&) = delete;
+  ~ConnectionSlot();
 
  private:
   ServiceBook* book_;
@@ -49,10 +49,10 @@ class ServiceBook {
 
   /// A place among the connections that are open to services; nullopt: there is none, for this
   /// job's or for all. One user's do not keep others from theirs. Lifetime: the book outlives it.
-  std::optional<ConnectionPlace> take_place(JobId job);
+  std::optional<ConnectionSlot> take_slot(JobId job);
 
  private:
-  friend class ConnectionPlace;
+  friend class ConnectionSlot;
   std::map<JobId, Announcement> announcements_;
   std::map<JobId, std::size_t> connections_;
   std::size_t connection_count_ = 0;

@@ -73,10 +73,10 @@ class Import {
   kj::Promise<void> take_version(const Line& line);
   Result<TrialId> trial_named(const Json& record) const;
   kj::Promise<void> refuse(const Line& line, const Error& error) {
-    note_refusal(line.number, error.text());
+    record_refusal(line.number, error.text());
     return kj::READY_NOW;
   }
-  void note_refusal(std::size_t number, std::string reason) {
+  void record_refusal(std::size_t number, std::string reason) {
     ++refusals_;
     if (refused_.size() < kRefusalsTold) refused_.emplace_back(number, std::move(reason));
   }
@@ -100,13 +100,13 @@ class Import {
 // ---- before anything is taken ----
 
 ImportOwner Import::owner_named(const std::string& name) {
-  const ApiPort::Facts& facts = port_.facts();
-  ImportOwner owner{facts.operator_user, facts.operator_group, name};
+  const ApiPort::ServerSettings& details = port_.settings();
+  ImportOwner owner{details.operator_user, details.operator_group, name};
   if (const auto user = port_.find_user(name)) {
     owner.user = user->first;
     owner.group = user->second;
   }
-  owner.home = port_.user_facts(owner.user).home;
+  owner.home = port_.user_account(owner.user).home;
   return owner;
 }
 
@@ -122,7 +122,7 @@ Status Import::read_source(const Json& record) {
   if (context_.source.empty() || context_.source.find('/') != std::string::npos)
     return fail(wrong("the source record has no id of its cluster"));
   context_.now = port_.now();
-  context_.unknown = owner_named(port_.facts().operator_name);
+  context_.unknown = owner_named(port_.settings().operator_name);
   return {};
 }
 
@@ -156,7 +156,7 @@ Status Import::read() {
       continue;
     }
     if (!is_object) {
-      note_refusal(number, "it is no JSON object");
+      record_refusal(number, "it is no JSON object");
       continue;
     }
     Line line{number, text_field(*record, "kind").value_or(""), std::move(record).value()};

@@ -61,8 +61,9 @@ struct Visitor {
 };
 
 Result<Visitor> bearer_of(ApiPort& port, std::string_view ticket) {
-  const TokenClaims claims = TRY(parse_service_ticket(ticket, port.facts().token_key, port.now()));
-  return Visitor{caller_with(port.facts(), claims), claims.job};
+  const TokenClaims claims =
+      TRY(parse_service_ticket(ticket, port.settings().token_key, port.now()));
+  return Visitor{caller_with(port.settings(), claims), claims.job};
 }
 
 Result<Visitor> visitor_of(const ProxyCall& call, const ProxyTarget& target,
@@ -95,8 +96,9 @@ HttpReply sent_on(const ProxyCall& call, const ProxyTarget& target, const Visito
   TokenClaims claims = visitor.caller.claims;
   claims.job = service.job;
   claims.expiry = call.port.now() + kTicketLife;
-  const std::string ticket =
-      target.ticket.empty() ? service_ticket(claims, call.port.facts().token_key) : target.ticket;
+  const std::string ticket = target.ticket.empty()
+                                 ? service_ticket(claims, call.port.settings().token_key)
+                                 : target.ticket;
   to += fmt::format("{}{}={}", to.find('?') == to.npos ? '?' : '&', kTicketName, ticket);
   HttpReply reply = moved(std::move(to));
   reply.status = 307;
@@ -139,11 +141,12 @@ kj::Promise<ProxyAnswer> ask(const ProxyCall& call, const ProxyTarget& target,
 
 }  // namespace
 
-std::string services_origin(const ApiPort::Facts& facts, std::string_view host) {
-  if (!facts.services_url.empty()) return facts.services_url;
+std::string services_origin(const ApiPort::ServerSettings& details, std::string_view host) {
+  if (!details.services_url.empty()) return details.services_url;
   const std::size_t colon = host.rfind(':');
   const bool has_port = colon != host.npos && host.find(']', colon) == host.npos;
-  return fmt::format("http://{}:{}", has_port ? host.substr(0, colon) : host, facts.services_port);
+  return fmt::format("http://{}:{}", has_port ? host.substr(0, colon) : host,
+                     details.services_port);
 }
 
 bool is_handed_on(std::string_view name) {
@@ -162,13 +165,14 @@ std::string_view cookie_value(std::string_view cookies, std::string_view name) {
   return {};
 }
 
-Caller caller_with(const ApiPort::Facts& facts, const TokenClaims& claims) {
+Caller caller_with(const ApiPort::ServerSettings& details, const TokenClaims& claims) {
   Caller caller;
   caller.claims = claims;
   caller.identity.user = claims.user;
   caller.identity.group = claims.group;
   // A task speaks for its trial alone, whoever owns it.
-  caller.identity.is_operator = facts.is_operator(claims.user) && claims.scope != TokenScope::kTask;
+  caller.identity.is_operator =
+      details.is_operator(claims.user) && claims.scope != TokenScope::kTask;
   return caller;
 }
 
@@ -186,7 +190,7 @@ kj::Promise<ProxyAnswer> hand_on(const ProxyCall& call, const ProxyTarget& targe
     return ours(caller.has_value() || !target.ticket.empty()
                     ? error_reply(visitor.error())
                     : unauthenticated_reply(visitor.error().text()));
-  const std::string cluster = call.port.facts().cluster_id;
+  const std::string cluster = call.port.settings().cluster_id;
   return look<ServiceJob>(
              call.port, visitor->caller,
              [cluster, name = target.service,

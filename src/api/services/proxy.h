@@ -39,9 +39,9 @@ kj::Promise<ProxyAnswer> hand_on(const ProxyCall& call, const ProxyTarget& targe
                                  const Result<Caller>& caller);
 
 /// Where a browser that asked under `host` sees services: "http://host:port".
-std::string services_origin(const ApiPort::Facts& facts, std::string_view host);
+std::string services_origin(const ApiPort::ServerSettings& details, std::string_view host);
 
 /// The caller that a token's claims make. Ours are root and whom the controller runs as.
-Caller caller_with(const ApiPort::Facts& facts, const TokenClaims& claims);
+Caller caller_with(const ApiPort::ServerSettings& details, const TokenClaims& claims);
 
 }  // namespace muster::api

@@ -49,7 +49,8 @@ bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
 }
 
-Result<Announcement> announcement_of(const Json& body, const ApiPort::Facts& facts, TimePoint now) {
+Result<Announcement> announcement_of(const Json& body, const ApiPort::ServerSettings& details,
+                                     TimePoint now) {
   Announcement said;
   said.heard = now;
   said.failure = text_field(body, "failure").value_or("").substr(0, kFailureMax);
@@ -61,7 +62,7 @@ Result<Announcement> announcement_of(const Json& body, const ApiPort::Facts& fac
   if (port != 0 && (port < kPortMin || port > UINT16_MAX))
     return fail(wrong(fmt::format("port: {} is none from {} to 65535", port, kPortMin)));
   if (port != 0 &&
-      (facts.address.ends_with(fmt::format(":{}", port)) || port == facts.services_port))
+      (details.address.ends_with(fmt::format(":{}", port)) || port == details.services_port))
     return fail(wrong(fmt::format("port: {} is the controller's own", port)));
   said.port = static_cast<std::uint16_t>(port);
   return said;
@@ -72,11 +73,11 @@ Result<Announcement> announcement_of(const Json& body, const ApiPort::Facts& fac
 kj::Promise<HttpReply> announce(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
-  auto said = announcement_of(*body, port.facts(), port.now());
+  auto said = announcement_of(*body, port.settings(), port.now());
   if (!said.has_value()) return error_reply(said.error());
   const TokenClaims& claims = request.caller.claims;
   const std::string& name = request.arguments[0];
-  const auto service = parse_service_name(port.facts().cluster_id, name);
+  const auto service = parse_service_name(port.settings().cluster_id, name);
   const auto trial = service ? std::nullopt : parse_task_name(name);
   const bool is_owner = claims.scope == TokenScope::kOwner;  // its token names the job and no run
   const bool is_service =
@@ -99,7 +100,7 @@ kj::Promise<HttpReply> announce(ApiPort& port, HttpRequest request) {
 }
 
 kj::Promise<HttpReply> give_ticket(ApiPort& port, HttpRequest request) {
-  const std::string cluster = port.facts().cluster_id;
+  const std::string cluster = port.settings().cluster_id;
   return look<ServiceJob>(
              port, request.caller,
              [cluster, name = request.arguments[0], caller = request.caller](
@@ -109,13 +110,13 @@ kj::Promise<HttpReply> give_ticket(ApiPort& port, HttpRequest request) {
         TokenClaims claims = caller.claims;
         claims.job = service->job;
         claims.expiry = port.now() + kTicketLife;
-        const std::string ticket = service_ticket(claims, port.facts().token_key);
+        const std::string ticket = service_ticket(claims, port.settings().token_key);
         const std::string path =
             fmt::format("{}/?{}={}", proxy_path(service->name), kTicketName, ticket);
-        return json_reply(
-            Json::Object{{"ticket", ticket},
-                         {"path", path},
-                         {"url", services_origin(port.facts(), port.facts().address) + path}});
+        return json_reply(Json::Object{
+            {"ticket", ticket},
+            {"path", path},
+            {"url", services_origin(port.settings(), port.settings().address) + path}});
       });
 }
 

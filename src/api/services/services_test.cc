@@ -40,19 +40,19 @@ TEST(ServiceBook, ForgetsTheSilentAndStaysSmall) {
 
 TEST(ServiceBook, ConnectionsToOneDoNotKeepOthersOut) {
   ServiceBook book;
-  std::vector<ConnectionPlace> held;
+  std::vector<ConnectionSlot> held;
   for (std::uint32_t job = 1; job <= 8; ++job) {
     for (int i = 0; i < 64; ++i) {
-      auto place = book.take_place(JobId(job));
+      auto place = book.take_slot(JobId(job));
       ASSERT_TRUE(place.has_value()) << job << " " << i;
       held.push_back(std::move(*place));
     }
-    EXPECT_FALSE(book.take_place(JobId(job)).has_value()) << "as many as one may have";
+    EXPECT_FALSE(book.take_slot(JobId(job)).has_value()) << "as many as one may have";
   }
-  EXPECT_FALSE(book.take_place(JobId(9)).has_value()) << "as many as there may be";
+  EXPECT_FALSE(book.take_slot(JobId(9)).has_value()) << "as many as there may be";
   held.pop_back();
-  EXPECT_TRUE(book.take_place(JobId(9)).has_value());
-  EXPECT_TRUE(book.take_place(JobId(8)).has_value()) << "what was taken for 9 was given back";
+  EXPECT_TRUE(book.take_slot(JobId(9)).has_value());
+  EXPECT_TRUE(book.take_slot(JobId(8)).has_value()) << "what was taken for 9 was given back";
 }
 
 ServiceJob running() {
@@ -118,14 +118,14 @@ TEST(Proxy, KeepsWhatIsOursAndWhatIsOfOneConnection) {
 }
 
 TEST(Proxy, BrowsersSeeServicesUnderTheNameTheyAskedWith) {
-  ApiPort::Facts facts;
-  facts.services_port = 9;
-  EXPECT_EQ(services_origin(facts, "localhost:80"), "http://localhost:9");
-  EXPECT_EQ(services_origin(facts, "head"), "http://head:9");
-  EXPECT_EQ(services_origin(facts, "[::1]"), "http://[::1]:9");
-  EXPECT_EQ(services_origin(facts, "[::1]:80"), "http://[::1]:9");
-  facts.services_url = "https://services.example";
-  EXPECT_EQ(services_origin(facts, "head"), "https://services.example");
+  ApiPort::ServerSettings details;
+  details.services_port = 9;
+  EXPECT_EQ(services_origin(details, "localhost:80"), "http://localhost:9");
+  EXPECT_EQ(services_origin(details, "head"), "http://head:9");
+  EXPECT_EQ(services_origin(details, "[::1]"), "http://[::1]:9");
+  EXPECT_EQ(services_origin(details, "[::1]:80"), "http://[::1]:9");
+  details.services_url = "https://services.example";
+  EXPECT_EQ(services_origin(details, "head"), "https://services.example");
 }
 
 TEST(Proxy, FindsACookieByItsWholeName) {
@@ -136,20 +136,20 @@ TEST(Proxy, FindsACookieByItsWholeName) {
 }
 
 TEST(Proxy, ATaskIsNoOperatorWhoeverOwnsIt) {
-  ApiPort::Facts facts;
-  facts.operator_user = UserId(5);
+  ApiPort::ServerSettings details;
+  details.operator_user = UserId(5);
   TokenClaims claims;
   claims.user = UserId(5);
-  EXPECT_TRUE(caller_with(facts, claims).identity.is_operator);
-  facts.operators = {UserId(6)};
+  EXPECT_TRUE(caller_with(details, claims).identity.is_operator);
+  details.operators = {UserId(6)};
   claims.user = UserId(6);
-  EXPECT_TRUE(caller_with(facts, claims).identity.is_operator);
+  EXPECT_TRUE(caller_with(details, claims).identity.is_operator);
   claims.user = UserId(5);
   claims.scope = TokenScope::kTask;
-  EXPECT_FALSE(caller_with(facts, claims).identity.is_operator);
+  EXPECT_FALSE(caller_with(details, claims).identity.is_operator);
   claims.scope = TokenScope::kUser;
   claims.user = UserId(7);
-  EXPECT_FALSE(caller_with(facts, claims).identity.is_operator);
+  EXPECT_FALSE(caller_with(details, claims).identity.is_operator);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 namespace muster::api {
 namespace {
 
-constexpr kj::Duration kConnectPatience = 5 * kj::SECONDS;
-constexpr kj::Duration kAnswerPatience = 120 * kj::SECONDS;
+constexpr kj::Duration kConnectTimeout = 5 * kj::SECONDS;
+constexpr kj::Duration kAnswerTimeout = 120 * kj::SECONDS;
 
 Error gone(const ServiceAddress& address, std::string why) {
   return Error{ErrorCode::kUnavailable,
@@ -18,7 +18,7 @@ Error gone(const ServiceAddress& address, std::string why) {
 Error silent(const ServiceAddress& address) {
   return Error{ErrorCode::kDeadlineExceeded,
                fmt::format("what job {} serves has not answered for {} s", address.job.value(),
-                           kAnswerPatience / kj::SECONDS),
+                           kAnswerTimeout / kj::SECONDS),
                "try again"};
 }
 
@@ -26,7 +26,7 @@ std::string text_of(const kj::Exception& exception) { return exception.getDescri
 
 }  // namespace
 
-Upstream::Upstream(ApiPort& port, ServiceAddress address, ConnectionPlace place,
+Upstream::Upstream(ApiPort& port, ServiceAddress address, ConnectionSlot place,
                    kj::Own<kj::AsyncIoStream> stream)
     : port_(port),
       address_(std::move(address)),
@@ -36,7 +36,7 @@ Upstream::Upstream(ApiPort& port, ServiceAddress address, ConnectionPlace place,
 
 kj::Promise<Result<kj::Own<Upstream>>> Upstream::open(ApiPort& port, ServiceAddress address) {
   using Opened = Result<kj::Own<Upstream>>;
-  auto place = port.services().take_place(address.job);
+  auto place = port.services().take_slot(address.job);
   if (!place) {
     return Opened(fail(
         ErrorCode::kResourceExhausted,
@@ -45,7 +45,7 @@ kj::Promise<Result<kj::Own<Upstream>>> Upstream::open(ApiPort& port, ServiceAddr
   }
   auto connected = kj::evalNow([&] { return port.connect(address.host, address.port); });
   return port.timer()
-      .timeoutAfter(kConnectPatience, kj::mv(connected))
+      .timeoutAfter(kConnectTimeout, kj::mv(connected))
       .then(
           [&port, address, place = std::move(*place)](kj::Own<kj::AsyncIoStream> stream) mutable
           -> Opened { return kj::heap<Upstream>(port, address, std::move(place), kj::mv(stream)); },
@@ -74,7 +74,7 @@ kj::Promise<Result<Upstream::Reply>> Upstream::request(kj::HttpMethod method,
     written_ = pumped.attach(kj::mv(request.body)).eagerlyEvaluate([](kj::Exception&&) {});
   }
   return port_.timer()
-      .timeoutAfter(kAnswerPatience, kj::mv(request.response))
+      .timeoutAfter(kAnswerTimeout, kj::mv(request.response))
       .then(
           [address = address_](kj::HttpClient::Response&& response) -> Answered {
             // What HTTP has no such answer for is not handed on: a client would take it for the

@@ -21,7 +21,7 @@ class Upstream {
   /// open.
   static kj::Promise<Result<kj::Own<Upstream>>> open(ApiPort& port, ServiceAddress address);
   /// Made by `open`.
-  Upstream(ApiPort& port, ServiceAddress address, ConnectionPlace place,
+  Upstream(ApiPort& port, ServiceAddress address, ConnectionSlot place,
            kj::Own<kj::AsyncIoStream> stream);
 
   struct Reply {
@@ -40,7 +40,7 @@ class Upstream {
  private:
   ApiPort& port_;
   ServiceAddress address_;
-  ConnectionPlace place_;
+  ConnectionSlot place_;
   kj::HttpHeaderTable table_;
   kj::Own<kj::AsyncIoStream> stream_;
   kj::Own<kj::HttpClient> client_;

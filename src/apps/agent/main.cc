@@ -25,9 +25,9 @@
 #include "agent/spool.h"
 #include "apps/agent/running_clock.h"
 #include "base/version.h"
+#include "env/posix/cgroup.h"
 #include "env/posix/clocks.h"
 #include "env/posix/conf_files.h"
-#include "env/posix/container.h"
 #include "env/posix/key_lock.h"
 #include "env/posix/marked_processes.h"
 #include "env/posix/open_files.h"
@@ -106,7 +106,7 @@ class AgentProgram final : public AgentWorld,
         self_(std::move(self)),
         output_files_(output_folder(options_.spool)),
         shipper_(*this, OutputShipper::Options()),
-        containers_(find_container_host(options_.cluster, options_.spool)),
+        cgroups_(find_cgroup_host(options_.cluster, options_.spool)),
         tasks_(*this) {}
   ~AgentProgram() noexcept override = default;
 
@@ -196,12 +196,12 @@ class AgentProgram final : public AgentWorld,
   bool clean_up(const StepId& step) override {
     // What its supervisor started is found by its mark where there is no cgroup: the kernel gave it
     // to another parent.
-    if (containers_.kind == ContainerHost::Kind::kDescendants)
+    if (cgroups_.kind == CgroupHost::Kind::kDescendants)
       return kill_marked(step_mark(options_.spool, step));
-    const auto container = make_container(containers_, container_name(step));
-    container->kill_all();
-    if (!container->processes().empty()) return false;
-    container->remove();
+    const auto cgroup = make_cgroup(cgroups_, cgroup_name(step));
+    cgroup->kill_all();
+    if (!cgroup->processes().empty()) return false;
+    cgroup->remove();
     return true;
   }
   void end_supervisor(const StepId& step) override {
@@ -249,7 +249,7 @@ class AgentProgram final : public AgentWorld,
   }
 
  private:
-  std::string container_name(const StepId& step) const {
+  std::string cgroup_name(const StepId& step) const {
     return fmt::format("{}_{}.{}.{}", options_.node_name, step.job.value(), step.attempt,
                        step.step);
   }
@@ -431,7 +431,7 @@ class AgentProgram final : public AgentWorld,
   std::optional<Agent> agent_;
   OutputFiles output_files_;
   OutputShipper shipper_;
-  ContainerHost containers_;
+  CgroupHost cgroups_;
   std::optional<Spool> spool_;
   int spawner_ = -1;
   int listen_fd_ = -1;

@@ -8,7 +8,7 @@
 #include "apps/musterd/handover.h"
 #include "apps/musterd/log_line.h"
 #include "apps/musterd/messages.h"
-#include "env/posix/crash_note.h"
+#include "env/posix/crash_record.h"
 #include "platform/logs/log_book.h"
 #include "wire/controller_calls.h"
 
@@ -18,10 +18,10 @@ namespace muster::daemon {
 /// connected.
 class ChannelCorePort final : public CorePort, public JournalPort {
  public:
-  ChannelCorePort(Channels& channels, CrashNote* crash_note, std::string mail_program,
+  ChannelCorePort(Channels& channels, CrashRecord* crash_record, std::string mail_program,
                   std::function<Status()> reconfigure)
       : channels_(channels),
-        crash_note_(crash_note),
+        crash_record_(crash_record),
         mail_program_(std::move(mail_program)),
         reconfigure_(std::move(reconfigure)) {}
 
@@ -29,7 +29,7 @@ class ChannelCorePort final : public CorePort, public JournalPort {
 
   void append(EventBatchRef batch) override { channels_.journal.push(std::move(batch)); }
   void reply(std::uint64_t token, std::vector<Reply> replies) override {
-    channels_.gateway.push(ReplyNote{token, std::move(replies)});
+    channels_.gateway.push(CommandAnswer{token, std::move(replies)});
   }
   void send(NodeIndex node, const ToAgent& message) override {
     if (AgentSender* sender = senders_[node.value()]) sender->send(message);
@@ -52,15 +52,15 @@ class ChannelCorePort final : public CorePort, public JournalPort {
   void warn(const std::string& text) override { log_line(text); }
   void lead_beyond(Epoch epoch) override { restart_beyond(epoch); }
   void works_on(JobId job) override {
-    if (crash_note_ != nullptr) crash_note_->works_on(job);
+    if (crash_record_ != nullptr) crash_record_->works_on(job);
   }
 
   /// Null: there is none.
-  CrashNote* crash_note() { return crash_note_; }
+  CrashRecord* crash_record() { return crash_record_; }
 
  private:
   Channels& channels_;
-  CrashNote* crash_note_;
+  CrashRecord* crash_record_;
   std::string mail_program_;
   std::function<Status()> reconfigure_;
   std::vector<AgentSender*> senders_;

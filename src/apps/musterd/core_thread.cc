@@ -12,7 +12,7 @@ namespace muster::daemon {
 namespace {
 
 constexpr kj::Duration kTick = 100 * kj::MILLISECONDS;
-constexpr int kTicksPerFacts = 10;
+constexpr int kTicksPerLoads = 10;
 /// So many messages of agents are read before it is looked whether other threads have said
 /// something.
 constexpr int kHeardBetween = 64;
@@ -43,7 +43,7 @@ class CoreThread final : public AgentCalls {
       core_.on_tick(cluster_now());
       take_commands();
       end_turn();
-      if (++ticks_ % kTicksPerFacts == 0) push_facts();
+      if (++ticks_ % kTicksPerLoads == 0) push_node_loads();
       return tick();
     });
   }
@@ -115,16 +115,16 @@ class CoreThread final : public AgentCalls {
   }
   void receive(Command& command) { commands_.push_back(std::move(command)); }
   void receive(PlanResult& plan) { core_.on_plan(std::move(plan), cluster_now()); }
-  void receive(DurableNote& note) { core_.on_durable(note.seq, cluster_now()); }
+  void receive(BatchDurable& note) { core_.on_durable(note.seq, cluster_now()); }
   void receive(JournalFailure& failure) {
     if (failure.error.code == ErrorCode::kConflict) stop_process(failure.error.text());
     restart_process(failure.error.text());
   }
   void receive(BlobBytes& blob) { core_.on_blob(blob.id, std::move(blob.bytes)); }
-  void receive(HistoryNote& note) { core_.on_history(note.seq); }
-  void receive(DiskNote& note) { core_.refuse_new_work(note.refusal); }
+  void receive(HistoryDurable& note) { core_.on_history(note.seq); }
+  void receive(DiskStatus& note) { core_.refuse_new_work(note.refusal); }
 
-  void receive(OutputNote& note) {
+  void receive(OutputStored& note) {
     if (AgentSender* sender = (*senders_)[note.node.value()]) sender->send(note.answer);
   }
 
@@ -151,14 +151,14 @@ class CoreThread final : public AgentCalls {
     if (clock_.is_other_jump(told_jump_)) {
       told_jump_ = clock_.jump();
       log_line(told_jump_ == Duration() ? "the wall clock is back" : clock_.warning());
-      channels_.gateway.push(ClockNote{clock_.warning()});
+      channels_.gateway.push(ClockStatus{clock_.warning()});
     }
     if (const auto jump = clock_.believed_jump()) restart_for_clock(*jump);
   }
   void end_turn() {
     is_end_scheduled_ = false;
     core_.end_turn(cluster_now());
-    if (std::exchange(has_news_of_nodes_, false)) push_facts();
+    if (std::exchange(has_news_of_nodes_, false)) push_node_loads();
     schedule_work();
   }
   void schedule_work() {
@@ -181,8 +181,8 @@ class CoreThread final : public AgentCalls {
     if (std::exchange(is_end_scheduled_, true)) return;
     turn_ = kj::evalLast([this] { end_turn(); }).eagerlyEvaluate(nullptr);
   }
-  void push_facts() {
-    NodeFacts facts;
+  void push_node_loads() {
+    NodeLoads facts;
     for (const NodeLink& link : core_.links()) {
       facts.facts.push_back({link.last_contact, link.load_hundredths, link.free_memory_mib});
     }
@@ -213,7 +213,7 @@ void run_core(Channels& channels, Core& core, ChannelCorePort& port, const Daemo
   auto io = kj::setupAsyncIo();
   auto thread = kj::heap<CoreThread>(channels, core, beginning.clock, io);
   thread->attach(port.senders());
-  if (port.crash_note() != nullptr) port.crash_note()->watch_this_thread();
+  if (port.crash_record() != nullptr) port.crash_record()->watch_this_thread();
   core.start(beginning.epoch, std::move(beginning.config),
              cluster_now() - beginning.core.clock_step, beginning.core);
   port.senders().resize(

@@ -154,14 +154,14 @@ class GatewayThread final : public GatewayPort {
                       }));
   }
   void receive(DurableUpdate& update) { gateway_.on_update(update); }
-  void receive(ReplyNote& note) { gateway_.on_reply(note.token, std::move(note.replies)); }
-  void receive(ReportNote& note) { replica_.set_report(std::move(note.report)); }
-  void receive(DiskNote& note) {
+  void receive(CommandAnswer& note) { gateway_.on_reply(note.token, std::move(note.replies)); }
+  void receive(PlanReported& note) { replica_.set_report(std::move(note.report)); }
+  void receive(DiskStatus& note) {
     replica_.set_disk_warning(note.refusal ? note.refusal->text() : "");
     gateway_.set_refusal(std::move(note.refusal));
   }
-  void receive(ClockNote& note) { replica_.set_clock_warning(std::move(note.warning)); }
-  void receive(NodeFacts& facts) { replica_.set_node_facts(std::move(facts.facts)); }
+  void receive(ClockStatus& note) { replica_.set_clock_warning(std::move(note.warning)); }
+  void receive(NodeLoads& facts) { replica_.set_node_loads(std::move(facts.facts)); }
   void receive(HistoryAnswer& answer) { histories_.close(answer.token, std::move(answer.slice)); }
   void receive(ExplainAnswer& answer) { reasons_.close(answer.token, std::move(answer.reasons)); }
   void receive(BlobAnswer& answer) { blobs_.close(answer.token, std::move(answer.bytes)); }

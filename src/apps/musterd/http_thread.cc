@@ -28,16 +28,16 @@ namespace {
 /// Determined's clients keep connections for this long without a word.
 constexpr kj::Duration kIdle = 150 * kj::SECONDS;
 /// Until all of a request's headers are there; and of the last connections that there are.
-constexpr kj::Duration kHeaderPatience = 10 * kj::SECONDS;
-constexpr kj::Duration kProvingPatience = 2 * kj::SECONDS;
+constexpr kj::Duration kHeaderTimeout = 10 * kj::SECONDS;
+constexpr kj::Duration kProvingTimeout = 2 * kj::SECONDS;
 
 class HttpThread final : public api::ApiPort {
  public:
-  HttpThread(Channels& channels, kj::AsyncIoContext& io, Facts facts)
+  HttpThread(Channels& channels, kj::AsyncIoContext& io, ServerSettings server_settings)
       : channels_(channels),
         timer_(io.provider->getTimer()),
         network_(io.provider->getNetwork()),
-        facts_(std::move(facts)),
+        settings_(std::move(server_settings)),
         observer_(io.unixEventPort, channels.http.fd(),
                   kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
   ~HttpThread() noexcept override = default;
@@ -73,13 +73,12 @@ class HttpThread final : public api::ApiPort {
         });
   }
   kj::Promise<Result<bool>> wait_stop(const api::Caller& caller, TrialRun run,
-                                      kj::Duration patience) override {
-    return ask<Result<bool>>(
-        [caller, run, patience](Gateway& gateway) -> kj::Promise<Result<bool>> {
-          if (const Status alive = gateway.check_token(caller.claims); !alive.has_value())
-            return Result<bool>(fail(alive.error()));
-          return gateway.wait_stop(caller.identity, run, patience);
-        });
+                                      kj::Duration timeout) override {
+    return ask<Result<bool>>([caller, run, timeout](Gateway& gateway) -> kj::Promise<Result<bool>> {
+      if (const Status alive = gateway.check_token(caller.claims); !alive.has_value())
+        return Result<bool>(fail(alive.error()));
+      return gateway.wait_stop(caller.identity, run, timeout);
+    });
   }
   kj::Promise<Result<std::string>> blob(BlobId id) override {
     return ask<Result<std::string>>([id](Gateway& gateway) { return gateway.blob(id); });
@@ -115,13 +114,14 @@ class HttpThread final : public api::ApiPort {
         }});
     return promise.ignoreResult();
   }
-  kj::Promise<void> work(std::function<void()> labour) override {
+  kj::Promise<void> work(std::function<void()> background) override {
     auto [token, promise] = open<bool>();
-    next_labourer_ = (next_labourer_ + 1) % channels_.labour.size();
-    channels_.labour[next_labourer_].push(Labour{[this, token = token, labour = std::move(labour)] {
-      labour();
-      close(token, true);
-    }});
+    next_worker_ = (next_worker_ + 1) % channels_.background.size();
+    channels_.background[next_worker_].push(
+        BackgroundWork{[this, token = token, background = std::move(background)] {
+          background();
+          close(token, true);
+        }});
     return promise.ignoreResult();
   }
 
@@ -131,9 +131,9 @@ class HttpThread final : public api::ApiPort {
   void set_runner_state(TrialId trial, std::string text) override {
     runners_[trial].runner_state = std::move(text);
   }
-  RunnerFacts runner_facts(TrialId trial) const override {
+  RunnerStatus runner_status(TrialId trial) const override {
     const auto found = runners_.find(trial);
-    return found == runners_.end() ? RunnerFacts() : found->second;
+    return found == runners_.end() ? RunnerStatus() : found->second;
   }
   kj::Promise<void> with_tokens(std::function<void(TokenStore&)> task) override {
     auto [token, promise] = open<bool>();
@@ -166,22 +166,22 @@ class HttpThread final : public api::ApiPort {
       return std::nullopt;
     return std::pair(UserId(found->pw_uid), GroupId(found->pw_gid));
   }
-  UserFacts user_facts(UserId user) override {
+  UserAccount user_account(UserId user) override {
     std::vector<char> buffer(1 << 16);
     passwd entry{};
     passwd* found = nullptr;
-    UserFacts facts;
+    UserAccount server_settings;
     if (::getpwuid_r(user.value(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
         found == nullptr)
-      return facts;
+      return server_settings;
     struct stat home {};
     const bool is_there =
         found->pw_dir[0] == '/' && ::stat(found->pw_dir, &home) == 0 && S_ISDIR(home.st_mode);
-    facts.home = is_there ? found->pw_dir : "/tmp";  // such as nobody's
-    if (found->pw_shell[0] == '/') facts.shell = found->pw_shell;
-    return facts;
+    server_settings.home = is_there ? found->pw_dir : "/tmp";  // such as nobody's
+    if (found->pw_shell[0] == '/') server_settings.shell = found->pw_shell;
+    return server_settings;
   }
-  const Facts& facts() const override { return facts_; }
+  const ServerSettings& settings() const override { return settings_; }
 
  private:
   template <class T>
@@ -226,12 +226,12 @@ class HttpThread final : public api::ApiPort {
   Channels& channels_;
   kj::Timer& timer_;
   kj::Network& network_;
-  Facts facts_;
+  ServerSettings settings_;
   kj::UnixEventPort::FdObserver observer_;
   std::uint64_t last_token_ = 0;
-  std::size_t next_labourer_ = 0;
+  std::size_t next_worker_ = 0;
   std::unordered_map<std::uint64_t, std::function<void(void*)>> waiting_;
-  std::unordered_map<TrialId, RunnerFacts> runners_;
+  std::unordered_map<TrialId, RunnerStatus> runners_;
   api::ServiceBook services_;
   api::KnownCallers known_;
   api::LoginGuard logins_;
@@ -343,31 +343,32 @@ api::OwnHosts own_hosts(const DaemonOptions& options) {
 
 }  // namespace
 
-void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace& place) {
+void run_http(Channels& channels, const DaemonOptions& options, const ServedHttp& place) {
   const OwnWords words;
   auto io = kj::setupAsyncIo();
-  api::ApiPort::Facts facts;
-  facts.token_key = place.token_key;
-  facts.cluster_id = place.cluster_id;
-  facts.cluster_name = options.cluster_name;
-  facts.version = options.version;
-  facts.address = place.address;
-  facts.operator_user = UserId(options.operator_uid);
-  for (const std::uint32_t uid : options.operators) facts.operators.push_back(UserId(uid));
-  facts.operator_group = GroupId(::getegid());
-  facts.services_port = place.services_port;
-  facts.services_url = options.http.services_url;
-  facts.token_days = options.http.token_days;
-  facts.site_defaults = options.site_defaults;
+  api::ApiPort::ServerSettings server_settings;
+  server_settings.token_key = place.token_key;
+  server_settings.cluster_id = place.cluster_id;
+  server_settings.cluster_name = options.cluster_name;
+  server_settings.version = options.version;
+  server_settings.address = place.address;
+  server_settings.operator_user = UserId(options.operator_uid);
+  for (const std::uint32_t uid : options.operators)
+    server_settings.operators.push_back(UserId(uid));
+  server_settings.operator_group = GroupId(::getegid());
+  server_settings.services_port = place.services_port;
+  server_settings.services_url = options.http.services_url;
+  server_settings.token_days = options.http.token_days;
+  server_settings.site_defaults = options.site_defaults;
   std::vector<char> buffer(1 << 16);
   passwd entry{};
   passwd* found = nullptr;
   const bool is_known =
       ::getpwuid_r(options.operator_uid, &entry, buffer.data(), buffer.size(), &found) == 0 &&
       found != nullptr;
-  facts.operator_name = is_known ? found->pw_name : std::to_string(options.operator_uid);
+  server_settings.operator_name = is_known ? found->pw_name : std::to_string(options.operator_uid);
 
-  HttpThread thread(channels, io, std::move(facts));
+  HttpThread thread(channels, io, std::move(server_settings));
   kj::HttpHeaderTable::Builder builder;
   const api::HeaderIds ids(builder);
   const auto table = builder.build();
@@ -385,12 +386,12 @@ void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace&
       thread, router, *table, ids, thread.known(), hosts, busy, user_requests_max, bodies};
   QuietErrors errors;
   kj::HttpServerSettings settings;
-  settings.headerTimeout = kHeaderPatience;
+  settings.headerTimeout = kHeaderTimeout;
   settings.pipelineTimeout = kIdle;
   settings.errorHandler = errors;
   kj::Timer& timer = io.provider->getTimer();
   kj::HttpServerSettings proving_settings = settings;
-  proving_settings.headerTimeout = kProvingPatience;
+  proving_settings.headerTimeout = kProvingTimeout;
   const auto serve = [&](api::Door door, bool must_prove) {
     const api::Entrance entrance{door, must_prove};
     return kj::heap<kj::HttpServer>(

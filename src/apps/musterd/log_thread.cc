@@ -19,7 +19,7 @@ class ChannelLogPort final : public LogPort {
  public:
   explicit ChannelLogPort(Channels& channels) : channels_(channels) {}
   void acknowledge(NodeIndex node, const OutputReceived& answer) override {
-    channels_.core.push(OutputNote{node, answer});
+    channels_.core.push(OutputStored{node, answer});
   }
   void answer(std::uint64_t token, Result<LogPage> page) override {
     channels_.gateway.push(PageAnswer{token, std::move(page)});
@@ -35,7 +35,7 @@ class ChannelLogPort final : public LogPort {
   Channels& channels_;
 };
 
-int patience_ms(const LogRole& role) {
+int timeout_ms(const LogRole& role) {
   const TimePoint next = role.next_tick();
   if (next.is_never()) return kIdleMs;
   return static_cast<int>(
@@ -59,7 +59,7 @@ void run_logs(Channels& channels, LogStore& store, LogBook& book) {
   TimePoint expiry_time;
   TimePoint sweep_time;
   for (;;) {
-    wait_for(channels.logs.fd(), patience_ms(role));
+    wait_for(channels.logs.fd(), timeout_ms(role));
     std::vector<ToLogs> messages = channels.logs.take();
     for (ToLogs& message : messages) {
       if (const auto* batch = std::get_if<EventBatchRef>(&message)) book.apply(**batch);

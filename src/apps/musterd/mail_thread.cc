@@ -14,7 +14,7 @@ namespace muster::daemon {
 namespace {
 
 /// A program that takes longer is ended, so that one hanging mail system does not hold all mails.
-constexpr int kPatienceMs = 30'000;
+constexpr int kTimeoutMs = 30'000;
 constexpr int kPollMs = 20;
 void log_failure(const MailOrder& order, const std::string& why) {
   fmt::print(stderr, "musterd: mail about job {} to {}: {}\n", order.mail.job.value(),
@@ -55,7 +55,7 @@ void send(const MailOrder& order) {
   }
   int status = 0;
   for (int waited = 0; ::waitpid(*pid, &status, WNOHANG) == 0; waited += kPollMs) {
-    if (waited >= kPatienceMs) {
+    if (waited >= kTimeoutMs) {
       ::kill(*pid, SIGKILL);
       ::waitpid(*pid, &status, 0);
       break;

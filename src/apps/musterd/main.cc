@@ -28,7 +28,7 @@
 #include "engine/replay_recorder.h"
 #include "env/posix/clocks.h"
 #include "env/posix/conf_files.h"
-#include "env/posix/crash_note.h"
+#include "env/posix/crash_record.h"
 #include "env/posix/open_files.h"
 #include "env/posix/own_folder.h"
 #include "env/posix/standard_streams.h"
@@ -255,7 +255,7 @@ void lock_state(const std::string& folder) {
 /// process again. The reserve is given up first: it is there so that what has ended can still be
 /// written.
 template <class Attempt>
-auto with_patience(const DaemonOptions& options, Attempt&& attempt) {
+auto wait_for_room(const DaemonOptions& options, Attempt&& attempt) {
   for (bool is_told = false;; ::sleep(1)) {
     auto result = attempt();
     if (result.has_value() || result.error().cause != ErrorCause::kNoRoom) return result;
@@ -279,25 +279,26 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state, Epoch b
   Recovered recovered;
   SqliteJournalOptions journal_options;
   journal_options.path = setup.options.state_folder + "/journal.db";
-  recovered.journal = TRY(named(journal_options.path, with_patience(setup.options, [&] {
+  recovered.journal = TRY(named(journal_options.path, wait_for_room(setup.options, [&] {
                                   return open_sqlite_journal(journal_options);
                                 })));
   recovered.history =
-      TRY(named(setup.options.state_folder + "/history.db", with_patience(setup.options, [&] {
+      TRY(named(setup.options.state_folder + "/history.db", wait_for_room(setup.options, [&] {
                   return open_sqlite_history(setup.options.state_folder + "/history.db");
                 })));
   SqliteLogOptions log_options;
   log_options.path = setup.options.state_folder + "/logs.db";
   recovered.logs =
       TRY(named(log_options.path,
-                with_patience(setup.options, [&] { return open_sqlite_logs(log_options); })));
+                wait_for_room(setup.options, [&] { return open_sqlite_logs(log_options); })));
   const HistoryMark mark = TRY(recovered.history->mark());
-  recovered.epoch = TRY(with_patience(
+  recovered.epoch = TRY(wait_for_room(
       setup.options, [&] { return recovered.journal->take_lead(std::max(beyond, mark.epoch)); }));
   recovered.clock = TRY(recovered.journal->clock());
   recovered.start = TRY(recover_beside_history(*recovered.journal, state, mark));
   if (!recovered.start.verdict.warning.empty()) log_line(recovered.start.verdict.warning);
-  for (const BlobId damaged : TRY(recovered.journal->noted_damaged())) state.do_not_share(damaged);
+  for (const BlobId damaged : TRY(recovered.journal->recorded_damaged()))
+    state.do_not_share(damaged);
   recovered.config = std::make_shared<const ClusterConfig>(setup.conf.cluster);
   return recovered;
 }
@@ -307,12 +308,12 @@ void store_unprojected(Recovered& recovered, const BatchMark& last, const Daemon
   std::vector<HistoryObject> objects;
   for (HistoryRecord& record : recovered.start.unprojected)
     objects.push_back(std::move(record.object));
-  const Status stored = with_patience(options, [&]() -> Status {
+  const Status stored = wait_for_room(options, [&]() -> Status {
     TRY(recovered.history->take_over(recovered.epoch));
     return recovered.history->append(objects, last);
   });
   if (!stored.has_value()) die(history_refusal(stored.error()));
-  const Status synced = with_patience(options, [&] { return recovered.history->make_durable(); });
+  const Status synced = wait_for_room(options, [&] { return recovered.history->make_durable(); });
   if (!synced.has_value()) die(history_refusal(synced.error()));
 }
 
@@ -355,7 +356,7 @@ CoreBeginning begin_core(const Recovered& recovered, const SlurmConf& conf,
 /// changes nothing: this one would be gone, and nobody would start it again. The next run has what
 /// was found good here, whatever becomes of the files until it begins.
 Status read_again(const std::string& conf_path, const DaemonOptions& running,
-                  const HttpPlace& http) {
+                  const ServedHttp& http) {
   Setup setup = TRY(set_up(conf_path, ConfFiles(check_conf_file)));
   TRY(check_unmoved(setup.options, running));
   TRY(make_state_folder(setup.options.state_folder, false));
@@ -375,19 +376,20 @@ int run(const std::string& conf_path, const Handover& before) {
   const DaemonOptions& options = setup->options;
   lock_state(options.state_folder);
 
-  auto opened = CrashNote::open(options.state_folder + "/crash_note");
+  auto opened = CrashRecord::open(options.state_folder + "/crash_note");
   if (!opened.has_value())
     log_line(opened.error().text() +
              ": what this run dies of will not be known");  // a full disk is no reason to stay away
-  const std::unique_ptr<CrashNote> crash_note = opened.has_value() ? std::move(*opened) : nullptr;
-  const std::uint32_t deaths = crash_note == nullptr ? 0 : crash_note->deaths();
-  const JobId suspect = deaths >= kDeathsMax ? crash_note->last_job() : JobId();
+  const std::unique_ptr<CrashRecord> crash_record =
+      opened.has_value() ? std::move(*opened) : nullptr;
+  const std::uint32_t deaths = crash_record == nullptr ? 0 : crash_record->deaths();
+  const JobId suspect = deaths >= kDeathsMax ? crash_record->last_job() : JobId();
   if (deaths > 0)
     log_line(fmt::format("the last run ended while it worked on job {}: {} in a row",
-                         crash_note->last_job().value(), deaths));
+                         crash_record->last_job().value(), deaths));
   auto channels = std::make_unique<Channels>();
-  HttpPlace served;
-  ChannelCorePort port(*channels, crash_note.get(), setup->conf.cluster.settings.mail_program,
+  ServedHttp served;
+  ChannelCorePort port(*channels, crash_record.get(), setup->conf.cluster.settings.mail_program,
                        [&] { return read_again(conf_path, options, served); });
   Core::Options core_options;
   core_options.version = options.version;
@@ -397,18 +399,18 @@ int run(const std::string& conf_path, const Handover& before) {
   store_unprojected(*recovered, mark_of(core.state()), options);
   core.on_history(recovered->history->watermark());
   PlannerRole planner{sched::PlanOptions()};
-  auto metrics = with_patience(
+  auto metrics = wait_for_room(
       options, [&] { return open_sqlite_metrics({options.state_folder + "/metrics.db"}); });
   if (!metrics.has_value()) die(options.state_folder + "/metrics.db: " + metrics.error().text());
   // What holds an address without listening shows only now, and a cluster at work outlives it.
-  const auto http = with_patience(options, [&] { return open_http(options, before); });
+  const auto http = wait_for_room(options, [&] { return open_http(options, before); });
   if (!http.has_value()) die(http.error().text());
   if (!http->warning.empty()) log_line(http->warning);
   served = *http;
   hand_over_sockets({http->listen_fd, http->services_fd});
   core.serve_http(HttpEndpoint{http->address.empty() ? "" : "http://" + http->address,
                                http->token_key, http->cluster_id});
-  auto tokens = with_patience(options, [&] {
+  auto tokens = wait_for_room(options, [&] {
     return TokenStore::open(options.state_folder + "/tokens", http->token_key, core.state().time());
   });
   if (!tokens.has_value()) die("tokens: " + tokens.error().text());
@@ -425,10 +427,10 @@ int run(const std::string& conf_path, const Handover& before) {
                        core.state().jobs().size(), core.state().seq().value()));
 
   const auto client_fd =
-      with_patience(options, [&] { return listen_unix(options.client_socket, 0777); });
+      wait_for_room(options, [&] { return listen_unix(options.client_socket, 0777); });
   if (!client_fd.has_value()) die(client_fd.error().text());
   const auto agent_fd =
-      with_patience(options, [&] { return listen_unix(options.agent_socket, 0600); });
+      wait_for_room(options, [&] { return listen_unix(options.agent_socket, 0600); });
   if (!agent_fd.has_value()) die(agent_fd.error().text());
 
   std::thread([&] { run_journal(*channels, *recovered->journal, options); }).detach();
@@ -441,7 +443,7 @@ int run(const std::string& conf_path, const Handover& before) {
   std::thread([&] { run_mail(*channels); }).detach();
   std::thread([&] { run_search(*channels, search); }).detach();
   std::thread([&] {
-    run_planner(*channels, planner, recovered->start.report, crash_note.get());
+    run_planner(*channels, planner, recovered->start.report, crash_record.get());
   }).detach();
   std::thread([&] {
     run_core(*channels, core, port, options, *agent_fd,
@@ -449,8 +451,8 @@ int run(const std::string& conf_path, const Handover& before) {
   }).detach();
   std::thread([&] { run_metrics(*channels, **metrics); }).detach();
   if (http->listen_fd >= 0) {
-    for (Channel<Labour>& labour : channels->labour)
-      std::thread([&labour] { run_labour(labour); }).detach();
+    for (Channel<BackgroundWork>& background : channels->background)
+      std::thread([&background] { run_background(background); }).detach();
     std::thread([&] { run_tokens(*channels, **tokens); }).detach();
     std::thread([&] { run_http(*channels, options, *http); }).detach();
   }

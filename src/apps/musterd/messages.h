@@ -25,7 +25,7 @@
 namespace muster::daemon {
 
 // ---- to the core ----
-struct DurableNote {
+struct BatchDurable {
   Seq seq;
 };
 struct JournalFailure {
@@ -35,18 +35,18 @@ struct BlobBytes {
   BlobId id;
   Result<Bytes> bytes;
 };
-struct HistoryNote {
+struct HistoryDurable {
   Seq seq;
 };  ///< on stable storage
-struct DiskNote {
+struct DiskStatus {
   std::optional<Error> refusal;
 };  ///< also to the gateway
-struct OutputNote {
+struct OutputStored {
   NodeIndex node;
   OutputReceived answer;
 };
-using ToCore = std::variant<Command, PlanResult, DurableNote, JournalFailure, BlobBytes,
-                            HistoryNote, DiskNote, OutputNote>;
+using ToCore = std::variant<Command, PlanResult, BatchDurable, JournalFailure, BlobBytes,
+                            HistoryDurable, DiskStatus, OutputStored>;
 
 // ---- to whoever tidies the journal beside its writer ----
 struct TidyOrder {};
@@ -107,18 +107,18 @@ using ToLogs = std::variant<EventBatchRef, OutputPush, LogRead, LogWake, Finding
                             ExpiredLogs>;  ///< batches: those that concern logs
 
 // ---- to the gateway ----
-struct ClockNote {
+struct ClockStatus {
   std::string warning;  ///< empty: the wall clock is followed
 };
-struct ReplyNote {
+struct CommandAnswer {
   std::uint64_t token = 0;
   std::vector<Reply> replies;
 };
-struct ReportNote {
+struct PlanReported {
   std::shared_ptr<const PlanReport> report;
 };
-struct NodeFacts {
-  std::vector<NodeFact> facts;
+struct NodeLoads {
+  std::vector<NodeLoad> facts;
 };
 struct ExplainAnswer {
   std::uint64_t token = 0;
@@ -152,9 +152,9 @@ struct LogFindings {
 struct GatewayTask {
   std::function<void(Gateway&)> run;
 };
-using ToGateway = std::variant<DurableUpdate, ReplyNote, ReportNote, NodeFacts, HistoryAnswer,
+using ToGateway = std::variant<DurableUpdate, CommandAnswer, PlanReported, NodeLoads, HistoryAnswer,
                                BlobAnswer, NamesAnswer, ReportStored, PageAnswer, GatewayTask,
-                               LogFindings, DiskNote, ClockNote, ExplainAnswer>;
+                               LogFindings, DiskStatus, ClockStatus, ExplainAnswer>;
 
 // ---- to the metric store's thread ----
 struct StoreReport {
@@ -175,7 +175,7 @@ using ToMetrics = std::variant<StoreReport, BeginMetrics, MetricTask>;
 struct HttpTask {
   std::function<void()> run;
 };
-struct Labour {
+struct BackgroundWork {
   std::function<void()> run;
 };
 
@@ -209,7 +209,7 @@ struct Channels {
   Channel<TokenTask> tokens;
   Channel<ToMetrics> metrics;
   Channel<HttpTask> http;
-  std::array<Channel<Labour>, 2> labour;  ///< one for each worker
+  std::array<Channel<BackgroundWork>, 2> background;  ///< one for each worker
   Channel<TidyOrder> tidier;
 };
 

@@ -11,7 +11,7 @@
 #include "apps/musterd/log_line.h"
 #include "apps/musterd/messages.h"
 #include "engine/recovery.h"
-#include "env/posix/crash_note.h"
+#include "env/posix/crash_record.h"
 #include "journal/journal.h"
 #include "platform/logs/log_book.h"
 #include "slurm/conf/slurm_conf.h"
@@ -40,7 +40,7 @@ struct DaemonOptions {
 std::uint64_t open_files_max();
 
 /// HTTP as it is served: what the other threads must know of it.
-struct HttpPlace {
+struct ServedHttp {
   int listen_fd = -1;      ///< -1: not served
   std::string address;     ///< host:port
   std::string token_key;   ///< signs tokens; empty: not served
@@ -52,10 +52,10 @@ struct HttpPlace {
 /// Opens the port that is configured, the one of the last time when any will do, and reads the key
 /// or makes it. A run that goes on takes the sockets of the one before, and where it cannot listen
 /// as configured it does so as that one did, else not at all; `warning` says so.
-Result<HttpPlace> open_http(const DaemonOptions& options, const Handover& before);
+Result<ServedHttp> open_http(const DaemonOptions& options, const Handover& before);
 /// Whether the next run could listen where `options` say, while this one listens where it does.
 /// Errors: the key, its address and why not.
-Status check_http_addresses(const DaemonOptions& options, const HttpPlace& running);
+Status check_http_addresses(const DaemonOptions& options, const ServedHttp& running);
 
 /// The parts that are recovered before the threads start.
 struct Recovered {
@@ -81,10 +81,10 @@ void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions&
                  int listen_fd);
 void run_tokens(Channels& channels, TokenStore& store);
 void run_metrics(Channels& channels, MetricStore& store);
-void run_http(Channels& channels, const DaemonOptions& options, const HttpPlace& place);
-void run_labour(Channel<Labour>& labour);
+void run_http(Channels& channels, const DaemonOptions& options, const ServedHttp& place);
+void run_background(Channel<BackgroundWork>& background);
 void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered,
-                 CrashNote* crash_note);
+                 CrashRecord* crash_record);
 void run_forecasts(Channels& channels);
 void run_journal(Channels& channels, Journal& journal, const DaemonOptions& options);
 /// Does what the journal's writer leaves to another thread: Journal::tidy_beside.

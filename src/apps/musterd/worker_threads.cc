@@ -35,7 +35,7 @@ class JournalChannels final : public JournalRolePort {
  public:
   explicit JournalChannels(Channels& channels) : channels_(channels) {}
 
-  void on_durable(Seq seq) override { channels_.core.push(DurableNote{seq}); }
+  void on_durable(Seq seq) override { channels_.core.push(BatchDurable{seq}); }
   void on_failure(const Error& error) override { channels_.core.push(JournalFailure{error}); }
   void on_blob(const FetchBlob& asked, Result<std::string> bytes) override {
     if (asked.token != 0) {
@@ -49,8 +49,8 @@ class JournalChannels final : public JournalRolePort {
   }
   void on_slice() override { channels_.checkpoint_slices.give(); }
   void on_room(const std::optional<Error>& refusal) override {
-    channels_.core.push(DiskNote{refusal});
-    channels_.gateway.push(DiskNote{refusal});
+    channels_.core.push(DiskStatus{refusal});
+    channels_.gateway.push(DiskStatus{refusal});
   }
   void tidy_beside() override { channels_.tidier.push(TidyOrder{}); }
 
@@ -123,7 +123,7 @@ void run_journal(Channels& channels, Journal& journal, const DaemonOptions& opti
   JournalRole role(journal, reserve, port, boot_number());
   role.start();
   for (;;) {
-    wait_for(channels.journal.fd(), static_cast<int>(role.patience().microseconds() / 1000));
+    wait_for(channels.journal.fd(), static_cast<int>(role.timeout().microseconds() / 1000));
     role.turn(channels.journal.take(), steady_time());
   }
 }
@@ -153,7 +153,7 @@ void take_up_forecast(Channels& channels, const PlannerRole& planner, ForecastQu
     }
     Reply refusal;
     refusal.error = task.error();
-    channels.gateway.push(ReplyNote{question->token, {std::move(refusal)}});
+    channels.gateway.push(CommandAnswer{question->token, {std::move(refusal)}});
     questions.done();
   }
 }
@@ -164,7 +164,7 @@ void add_forecast(Channels& channels, ForecastQueue& questions, Command question
   if (added.has_value()) return;
   Reply refusal;
   refusal.error = added.error();
-  channels.gateway.push(ReplyNote{token, {std::move(refusal)}});
+  channels.gateway.push(CommandAnswer{token, {std::move(refusal)}});
 }
 
 }  // namespace
@@ -174,18 +174,18 @@ void run_forecasts(Channels& channels) {
   for (;;) {
     wait_for(channels.forecasts.fd(), 1000);
     for (const auto& order : channels.forecasts.take()) {
-      channels.gateway.push(ReplyNote{order->token, {forecast(order->task)}});
+      channels.gateway.push(CommandAnswer{order->token, {forecast(order->task)}});
       channels.planner.push(ForecastDone{});
     }
   }
 }
 
 void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered,
-                 CrashNote* crash_note) {
+                 CrashRecord* crash_record) {
   lower_priority();
-  if (crash_note != nullptr) {
-    crash_note->watch_this_thread();
-    planner.show_work(crash_note->work_of_this_thread());
+  if (crash_record != nullptr) {
+    crash_record->watch_this_thread();
+    planner.show_work(crash_record->work_of_this_thread());
   }
   planner.start();
   CheckpointRole checkpoints({}, recovered);
@@ -212,9 +212,9 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
     }
     take_up_forecast(channels, planner, questions);
     auto plan = planner.plan(cluster_now());
-    if (crash_note != nullptr) crash_note->works_on(JobId());
+    if (crash_record != nullptr) crash_record->works_on(JobId());
     if (plan) {
-      channels.gateway.push(ReportNote{plan->report});
+      channels.gateway.push(PlanReported{plan->report});
       channels.core.push(std::move(*plan));
     }
     checkpoints.write_if_due(planner.state(), to_journal);
@@ -251,7 +251,7 @@ void run_history(Channels& channels, HistoryStore& store) {
     // What history has on stable storage, the journal may give up and the core may forget.
     if (const auto seq = role.sync(is_idle, steady_time())) {
       channels.journal.push(HistoryStored{*seq});
-      channels.core.push(HistoryNote{*seq});
+      channels.core.push(HistoryDurable{*seq});
     }
     if (auto query = queries.next()) answer_history(channels, store, std::move(*query));
   }
@@ -326,11 +326,11 @@ void run_tokens(Channels& channels, TokenStore& store) {
   }
 }
 
-void run_labour(Channel<Labour>& labour) {
+void run_background(Channel<BackgroundWork>& background) {
   lower_priority();
   for (;;) {
-    wait_for(labour.fd(), 1000);
-    for (Labour& one : labour.take()) one.run();
+    wait_for(background.fd(), 1000);
+    for (BackgroundWork& one : background.take()) one.run();
   }
 }
 

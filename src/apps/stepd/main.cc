@@ -103,10 +103,10 @@ int main(int argc, char** argv) {
   for (std::string* path : {&options.spool, &options.conf_path, &options.hosts_file}) {
     if (!path->empty()) *path = start_folder / *path;
   }
-  options.container = muster::find_container_host(cluster, options.spool);
+  options.cgroup = muster::find_cgroup_host(cluster, options.spool);
   const int code = muster::run_spawner(STDIN_FILENO, [&](std::string bytes) {
     return supervise(std::move(bytes), start_folder, options);
   });
-  muster::release_container_host(options.container);
+  muster::release_cgroup_host(options.cgroup);
   return code;
 }

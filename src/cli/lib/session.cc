@@ -14,10 +14,10 @@
 namespace muster::cli {
 namespace {
 
-constexpr Duration kSubmitPatience = Duration::seconds(60);
+constexpr Duration kSubmitTimeout = Duration::seconds(60);
 /// How long a controller that has taken a connection may be silent.
-constexpr Duration kAnswerPatience = Duration::seconds(60);
-constexpr Duration kQueryPatience = Duration::seconds(5);
+constexpr Duration kAnswerTimeout = Duration::seconds(60);
+constexpr Duration kQueryTimeout = Duration::seconds(5);
 constexpr Duration kRetryPause = Duration::milliseconds(100);
 
 /// Nearly all of a long file is lines of nodes and partitions, which say nothing to a client.
@@ -82,10 +82,10 @@ namespace {
 
 /// Not for calls that the controller keeps open until something happens.
 template <class Call>
-auto with_patience(ControllerClient& connection, Call&& call) {
-  connection.set_patience(kAnswerPatience);
+auto wait_for_room(ControllerClient& connection, Call&& call) {
+  connection.set_timeout(kAnswerTimeout);
   auto answer = call();
-  connection.set_patience(Duration());
+  connection.set_timeout(Duration());
   return answer;
 }
 
@@ -109,12 +109,12 @@ void Session::sleep(Duration duration) {
       .wait(io_->waitScope);
 }
 
-/// Calls until it is answered or patience ends. A lost connection is made anew; nobody there at all
-/// without any configuration file is answered at once, because nothing is going to come up.
+/// Calls until it is answered, or until the timeout. A lost connection is made anew; nobody there
+/// at all without any configuration file is answered at once, because nothing is going to come up.
 template <class T>
-Result<T> Session::persist(Duration patience,
+Result<T> Session::persist(Duration timeout,
                            const std::function<Result<T>(ControllerClient&)>& call) {
-  const TimePoint deadline = clock_now() + patience;
+  const TimePoint deadline = clock_now() + timeout;
   for (bool is_told = false;;) {
     Error why = no_controller();
     if (ControllerClient* connection = client()) {
@@ -125,7 +125,7 @@ Result<T> Session::persist(Duration patience,
       drop();
     }
     if (cluster_.conf.empty() || clock_now() >= deadline) return muster::fail(why);
-    if (!is_told && patience > kQueryPatience) {
+    if (!is_told && timeout > kQueryTimeout) {
       console_.say(fmt::format("{}, retrying", why.message));
       is_told = true;
     }
@@ -156,8 +156,8 @@ kj::Promise<void> Session::ended_by_signal() {
 
 Result<std::vector<Reply>> Session::submit(const std::vector<Request>& requests) {
   const RequestId id = fresh_request_id();
-  return persist<std::vector<Reply>>(kSubmitPatience, [&](ControllerClient& connection) {
-    return with_patience(connection, [&] { return connection.submit(requests, id); });
+  return persist<std::vector<Reply>>(kSubmitTimeout, [&](ControllerClient& connection) {
+    return wait_for_room(connection, [&] { return connection.submit(requests, id); });
   });
 }
 
@@ -169,7 +169,7 @@ Result<Reply> Session::submit_one(const Request& request) {
 }
 
 Result<Page> Session::query(const Query& query, std::optional<Error>* damage) {
-  return persist<Page>(kQueryPatience, [&](ControllerClient& connection) -> Result<Page> {
+  return persist<Page>(kQueryTimeout, [&](ControllerClient& connection) -> Result<Page> {
     Page all;
     const auto gather = [&all](Page page) {
       if (all.jobs.empty() && !page.jobs.empty()) {
@@ -190,7 +190,7 @@ Result<Page> Session::query(const Query& query, std::optional<Error>* damage) {
       all.bytes += page.bytes;
       if (page.ping) all.ping = std::move(page.ping);
     };
-    const Status told = with_patience(connection, [&] { return connection.query(query, gather); });
+    const Status told = wait_for_room(connection, [&] { return connection.query(query, gather); });
     if (!told.has_value() && (damage == nullptr || told.error().code != ErrorCode::kCorruption))
       return fail(told.error());
     if (!told.has_value()) *damage = told.error();
@@ -208,7 +208,7 @@ Result<std::vector<TrialView>> Session::trials(ExperimentId experiment) {
 
 Result<LogAnswer> Session::read_logs(const LogQuery& query, Duration wait) {
   return persist<LogAnswer>(
-      wait == Duration() ? kQueryPatience : kSubmitPatience,
+      wait == Duration() ? kQueryTimeout : kSubmitTimeout,
       [&](ControllerClient& connection) { return connection.read_logs(query, wait); });
 }
 
@@ -220,14 +220,14 @@ Result<PingView> Session::ping_within(Duration limit) {
   const auto taken = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - begin);
   const Duration left = limit - Duration::microseconds(taken.count());
-  client_->set_patience(std::max(left, Duration::milliseconds(1)));
+  client_->set_timeout(std::max(left, Duration::milliseconds(1)));
   Query query;
   query.kind = QueryKind::kPing;
   std::optional<PingView> ping;
   const Status told = client_->query(query, [&ping](Page page) {
     if (page.ping) ping = std::move(page.ping);
   });
-  client_->set_patience(Duration());
+  client_->set_timeout(Duration());
   if (told.has_value() && ping) return std::move(*ping);
   drop();
   return muster::fail(told.has_value() ? no_controller() : told.error());
@@ -253,16 +253,16 @@ Status Session::await_epoch_after(Epoch before, Duration limit) {
 
 Status Session::query_jobs(const Query& query, const std::function<void()>& begin,
                            const std::function<void(JobView&)>& visit) {
-  return persist<void>(kQueryPatience, [&](ControllerClient& connection) -> Status {
+  return persist<void>(kQueryTimeout, [&](ControllerClient& connection) -> Status {
     begin();
-    return with_patience(connection, [&] { return connection.query_jobs(query, visit); });
+    return wait_for_room(connection, [&] { return connection.query_jobs(query, visit); });
   });
 }
 
 Result<WaitAnswer> Session::wait_for(const WaitFor& wanted) {
   for (;;) {
     auto answer = persist<WaitAnswer>(
-        kSubmitPatience, [&](ControllerClient& connection) { return connection.wait(wanted); });
+        kSubmitTimeout, [&](ControllerClient& connection) { return connection.wait(wanted); });
     if (!answer.has_value() || answer->job || answer->step || answer->error) return answer;
   }
 }

@@ -1,4 +1,4 @@
-// A command's way to the controller: where it listens, and patience while it restarts.
+// A command's way to the controller: where it listens, and how long to wait while it restarts.
 #pragma once
 
 #include <kj/async-io.h>
@@ -83,7 +83,7 @@ class Session {
   Result<PingView> ping_within(Duration limit);
   kj::Promise<void> ended_by_signal();
   template <class T>
-  Result<T> persist(Duration patience, const std::function<Result<T>(ControllerClient&)>& call);
+  Result<T> persist(Duration timeout, const std::function<Result<T>(ControllerClient&)>& call);
 
   const Console& console_;
   ClusterAddress cluster_;

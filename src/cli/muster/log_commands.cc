@@ -145,8 +145,8 @@ class ExperimentFollower {
       query.from = place.next = answer.page.next;
       is_end = answer.page.is_end;
     }
-    const bool is_settled = !is_over || now - place.over_since > kLastLinesArrive;
-    place.is_drained = is_idle && is_empty && is_settled && place.runs == trial.runs;
+    const bool is_steady = !is_over || now - place.over_since > kLastLinesArrive;
+    place.is_drained = is_idle && is_empty && is_steady && place.runs == trial.runs;
     place.runs = trial.runs;
     place.is_over = is_over;
     return !is_over || !place.is_drained;

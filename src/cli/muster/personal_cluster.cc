@@ -32,18 +32,18 @@
 namespace muster::cli {
 namespace {
 
-constexpr int kStartPatienceMs = 30'000;
+constexpr int kStartTimeoutMs = 30'000;
 constexpr int kLookAgainMs = 500;
 /// What is to stay has stood for so long since the cluster was ready.
 constexpr int kStandsMs = 250;
 /// As often as it may be started before that is given up: one that dies of a job comes up without
 /// it the third time.
 constexpr int kStartsMax = 6;
-constexpr int kStopPatienceMs = 10'000;
+constexpr int kStopTimeoutMs = 10'000;
 /// Supervisors end a little after their agents.
 constexpr int kStepsEndMs = 3'000;
 /// How long a controller that stands still is asked before it is ended all the same.
-constexpr Duration kAskPatience = Duration::seconds(5);
+constexpr Duration kAskTimeout = Duration::seconds(5);
 
 void sleep_ms(int ms) {
   const timespec time{ms / 1000, (ms % 1000) * 1'000'000L};
@@ -113,7 +113,7 @@ bool is_daemon(pid_t pid, const std::vector<std::string>& arguments) {
 Result<std::unique_ptr<ControllerClient>> connect(kj::AsyncIoContext& io,
                                                   const std::string& folder) {
   auto client = ControllerClient::connect(io, "unix:" + folder + "/controller.sock");
-  if (client.has_value()) (*client)->set_patience(kAskPatience);
+  if (client.has_value()) (*client)->set_timeout(kAskTimeout);
   return client;
 }
 
@@ -264,7 +264,7 @@ Status PersonalCluster::start(const std::function<void(const std::string&)>& say
   const std::size_t node_count = all.size() - 1;
   std::size_t ready = 0;
   std::map<std::string, int> starts;  // by daemon
-  const TimePoint deadline = steady_now() + Duration::milliseconds(kStartPatienceMs);
+  const TimePoint deadline = steady_now() + Duration::milliseconds(kStartTimeoutMs);
   TimePoint look;
   bool is_silent = false;
   while (steady_now() < deadline) {
@@ -353,7 +353,7 @@ void PersonalCluster::end_jobs(const std::function<void(const std::string&)>& sa
   CancelJobs cancel;
   cancel.filter.is_active_only = true;
   if (!(*client)->submit_one(cancel).has_value()) return;
-  for (int waited = 0; waited < kStopPatienceMs; waited += 50) {
+  for (int waited = 0; waited < kStopTimeoutMs; waited += 50) {
     const auto left = count_active(**client);
     if (!left.has_value() || *left == 0) return;
     sleep_ms(50);
@@ -403,7 +403,7 @@ Status PersonalCluster::stop(const std::function<void(const std::string&)>& say,
     }
   }
   for (const Daemon& daemon : all) {
-    for (int waited = 0; running(daemon) != 0 && waited < kStopPatienceMs; waited += 20)
+    for (int waited = 0; running(daemon) != 0 && waited < kStopTimeoutMs; waited += 20)
       sleep_ms(20);
     if (const pid_t pid = running(daemon); pid != 0) ::kill(pid, SIGKILL);
     ::unlink(fmt::format("{}/{}.pid", folder_, daemon.name).c_str());

@@ -20,14 +20,14 @@ constexpr auto kLeaseRenewal = 20 * kj::SECONDS;
 constexpr auto kQueuedAfter = 300 * kj::MILLISECONDS;
 
 /// As long as Slurm's clients wait for an answer. Source: slurm.conf(5), MessageTimeout.
-constexpr auto kGoodbyePatience = 10 * kj::SECONDS;
+constexpr auto kGoodbyeTimeout = 10 * kj::SECONDS;
 
 /// False: the controller could not be told.
 bool cancel_job(const Console& console, Session& session, JobId job) {
   CancelJobs cancel;
   cancel.filter.jobs.push_back(JobSelector{job, {}, false, std::nullopt});
   cancel.is_lenient = true;
-  if (submit_with_patience(session, cancel)) return true;
+  if (submit_when_room(session, cancel)) return true;
   console.error(
       fmt::format("the controller does not answer: job {0} ends when nobody has renewed its lease, "
                   "or by scancel {0}",
@@ -73,7 +73,7 @@ kj::Promise<Reply> submit_until_answered(kj::AsyncIoContext& io, std::string add
       });
 }
 
-bool submit_with_patience(Session& session, Request request) {
+bool submit_when_room(Session& session, Request request) {
   auto& io = session.io();
   auto told =
       submit_until_answered(io, session.cluster().controller, std::move(request)).then([](Reply&&) {
@@ -81,7 +81,7 @@ bool submit_with_patience(Session& session, Request request) {
       });
   auto given_up =
       any_signal(io.unixEventPort, cancelling_signals()).then([](int) { return false; });
-  auto late = io.provider->getTimer().afterDelay(kGoodbyePatience).then([] { return false; });
+  auto late = io.provider->getTimer().afterDelay(kGoodbyeTimeout).then([] { return false; });
   return told.exclusiveJoin(kj::mv(given_up)).exclusiveJoin(kj::mv(late)).wait(io.waitScope);
 }
 

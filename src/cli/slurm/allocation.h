@@ -39,9 +39,9 @@ kj::Promise<void> keep_lease(kj::AsyncIoContext& io, std::string address, JobId 
 /// One request, repeated with one id until it is answered.
 kj::Promise<Reply> submit_until_answered(kj::AsyncIoContext& io, std::string address,
                                          Request request);
-/// The same, as long as somebody has patience: ten seconds, or until a signal that cancels. False:
-/// it was not answered. Requires: the signals are captured.
-bool submit_with_patience(Session& session, Request request);
+/// The same, for as long as somebody would wait: ten seconds, or until a signal that cancels.
+/// False: it was not answered. Requires: the signals are captured.
+bool submit_when_room(Session& session, Request request);
 /// Waits for the job's start and says so. Nullopt: it never started; the reason was said,
 /// `exit_code` is what to return. Signals SIGINT, SIGTERM, SIGHUP and SIGQUIT cancel the job.
 /// Requires: they are captured.

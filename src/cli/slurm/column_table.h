@@ -22,11 +22,11 @@ namespace muster::cli {
 
 /// What a table notes of each column: by type of row. Of jobs, how much of one the column needs.
 template <class T>
-struct ColumnNote {
+struct ColumnDetail {
   using Type = bool;
 };
 template <>
-struct ColumnNote<JobView> {
+struct ColumnDetail<JobView> {
   using Type = QueryDetail;
 };
 
@@ -38,7 +38,7 @@ struct Column {
   const char* header;
   std::string (*show)(const T&, const ShowContext&);
   std::int64_t (*number)(const T&, const ShowContext&) = nullptr;
-  typename ColumnNote<T>::Type note = {};
+  typename ColumnDetail<T>::Type note = {};
   bool is_uncut = false;  ///< shows whole where the column is too narrow
 };
 
@@ -51,7 +51,7 @@ struct Layout {
       unknown;  ///< "Invalid job format specification: X" for each that is not there
   /// The highest note of any of them.
   auto note() const {
-    typename ColumnNote<T>::Type most = {};
+    typename ColumnDetail<T>::Type most = {};
     for (const auto& column : columns) most = std::max(most, column.first->note);
     return most;
   }

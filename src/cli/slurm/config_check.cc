@@ -20,7 +20,7 @@ namespace muster::cli {
 namespace {
 
 /// "FILE:LINE" taken apart; line 0 where the whole file is meant.
-std::pair<std::string, std::uint64_t> place_of(const ConfFinding& finding) {
+std::pair<std::string, std::uint64_t> location_of(const ConfFinding& finding) {
   const std::size_t colon = finding.place.rfind(':');
   const auto line = colon == std::string::npos
                         ? std::nullopt
@@ -33,9 +33,9 @@ std::pair<std::string, std::uint64_t> place_of(const ConfFinding& finding) {
 void sort_by_place(std::vector<ConfFinding>& findings, const std::string& first) {
   std::map<std::string, std::size_t> files = {{first, 0}};
   for (const ConfFinding& finding : findings)
-    files.try_emplace(place_of(finding).first, files.size());
+    files.try_emplace(location_of(finding).first, files.size());
   std::ranges::stable_sort(findings, {}, [&](const ConfFinding& finding) {
-    const auto [file, line] = place_of(finding);
+    const auto [file, line] = location_of(finding);
     return std::tuple(files.at(file), line == 0 ? UINT64_MAX : line);
   });
 }

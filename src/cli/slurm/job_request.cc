@@ -114,7 +114,7 @@ Status check_contradictions(SubmitOptions& options) {
 
 /// What needs more of a node's topology than is known is refused by name; what holds on any node
 /// passes.
-Status settle_topology(SubmitOptions& options) {
+Status derive_topology(SubmitOptions& options) {
   JobSpec& job = options.job;
   const auto refuse = [](std::string what) { return fail(refused_option(what)); };
   if (options.inside) return {};
@@ -141,13 +141,13 @@ Status settle_topology(SubmitOptions& options) {
 
 /// --spread-job: any number of nodes up to one for each task, and the planner takes the most there
 /// are.
-void settle_spread(JobSpec& job) {
+void derive_spread(JobSpec& job) {
   const bool is_open = (job.given & given_option::kNodes) == 0;
   if (job.is_spread && is_open && job.request.task_count > 1)
     job.request.max_nodes = std::max(job.request.max_nodes, job.request.task_count);
 }
 
-Status settle_gres(SubmitOptions& options) {
+Status derive_gres(SubmitOptions& options) {
   if (!options.gpus_per_node.empty() && has_gpu(options.gres)) {
     return fail(ErrorCode::kInvalidArgument, ErrorCause::kExclusiveOptions,
                 "--gpus-per-node and --gres=gpu are mutually exclusive.");
@@ -192,7 +192,7 @@ std::uint32_t implied_tasks(const SubmitOptions& options) {
 
 /// srun inherits numbers of nodes and tasks from its job: more tasks than --ntasks-per-node allows
 /// count for more.
-void settle_tasks_per_node(SubmitOptions& options, Words& warnings) {
+void derive_tasks_per_node(SubmitOptions& options, Words& warnings) {
   JobSpec& job = options.job;
   const bool is_bound = options.by == Submitter::kRun && job.request.tasks_per_node != 0 &&
                         is_given(options, given_option::kNodes) &&
@@ -208,10 +208,10 @@ void settle_tasks_per_node(SubmitOptions& options, Words& warnings) {
   job.request.tasks_per_node = 0;
 }
 
-void settle_tasks(SubmitOptions& options, Words& warnings) {
+void derive_tasks(SubmitOptions& options, Words& warnings) {
   JobSpec& job = options.job;
   if (is_given(options, given_option::kTaskCount)) {
-    settle_tasks_per_node(options, warnings);
+    derive_tasks_per_node(options, warnings);
     if (job.request.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
       job.request.min_nodes = std::max(
           job.request.min_nodes,
@@ -240,7 +240,7 @@ void settle_tasks(SubmitOptions& options, Words& warnings) {
 
 /// A list of more nodes than there are tasks is cut down to its first ones. Source: sbatch(1),
 /// --nodelist; 22.05.8.
-Status settle_nodes(SubmitOptions& options, Words& warnings) {
+Status derive_nodes(SubmitOptions& options, Words& warnings) {
   JobSpec& job = options.job;
   const std::string_view wanted = job.get(JobText::kNodeList);
   if (wanted.empty()) return {};
@@ -256,7 +256,7 @@ Status settle_nodes(SubmitOptions& options, Words& warnings) {
                                   : listed;
   if (count < listed) {
     const bool is_told = options.is_nodes_written &&
-                         job.request.task_count < job.request.min_nodes;  // settle_tasks does
+                         job.request.task_count < job.request.min_nodes;  // derive_tasks does
     if (!is_told) {
       warnings.push_back(fmt::format("can't run {} processes on {} nodes, setting nnodes to {}",
                                      count, listed, count));
@@ -370,13 +370,13 @@ std::string absolute_path(const SubmittingProcess& scene, std::string_view path)
 
 }  // namespace
 
-Status settle(SubmitOptions& options, Words& warnings) {
+Status complete_request(SubmitOptions& options, Words& warnings) {
   TRY(check_contradictions(options));
-  TRY(settle_gres(options));
-  TRY(settle_nodes(options, warnings));
-  settle_tasks(options, warnings);
-  TRY(settle_topology(options));
-  settle_spread(options.job);
+  TRY(derive_gres(options));
+  TRY(derive_nodes(options, warnings));
+  derive_tasks(options, warnings);
+  TRY(derive_topology(options));
+  derive_spread(options.job);
   if (options.is_exclusive) options.job.sharing = Sharing::kExclusive;
   return {};
 }
@@ -483,7 +483,7 @@ Status check_acceptable(const SubmitOptions& options) {
   return {};
 }
 
-std::optional<int> settle_and_tell(const Console& console, SubmitOptions& options) {
+std::optional<int> complete_or_report(const Console& console, SubmitOptions& options) {
   if (options.verbosity > 0) {
     const std::string rule = fmt::format("{0} {0}", std::string(20, '-'));
     console.say("defined options");
@@ -500,8 +500,8 @@ std::optional<int> settle_and_tell(const Console& console, SubmitOptions& option
   // Looked at as it was written, and said after what excludes each other, as Slurm does.
   const Status of_gpus = check_gpu_options(options);
   Words warnings;
-  if (const Status settled = settle(options, warnings); !settled.has_value()) {
-    console.fatal(settled.error().text());
+  if (const Status completed = complete_request(options, warnings); !completed.has_value()) {
+    console.fatal(completed.error().text());
     return 1;
   }
   if (!of_gpus.has_value()) return console.fail(of_gpus.error());

@@ -16,7 +16,7 @@ namespace muster::cli {
 /// Works out what follows from several options together: node counts from -w, task counts from -N
 /// and GPUs, gres texts. Errors: kInvalidArgument, fatal conflicts, in the words that sbatch(1)
 /// prints. `warnings` are for standard error.
-Status settle(SubmitOptions& options, Words& warnings);
+Status complete_request(SubmitOptions& options, Words& warnings);
 /// Options that exclude each other and that Slurm calls an error rather than fatal:
 /// SLURM_EXIT_ERROR counts. Errors: kInvalidArgument, a message of one or more lines.
 Status check_together(const SubmitOptions& options);
@@ -27,12 +27,13 @@ Status check_acceptable(const SubmitOptions& options);
 
 /// The same for a command: what was given is said with -v, warnings are said. The exit code after a
 /// conflict.
-std::optional<int> settle_and_tell(const Console& console, SubmitOptions& options);
+std::optional<int> complete_or_report(const Console& console, SubmitOptions& options);
 
-/// The job of settled options. The command's own texts (name, command, arguments) are the caller's.
+/// The job of options that were completed. The command's own texts (name, command, arguments) are
+/// the caller's.
 JobSpec job_of(const SubmitOptions& options, const SubmittingProcess& scene);
 /// A step that runs `command` inside a job, or as the only step of a job of its own. Requires:
-/// settled.
+/// completed.
 StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
                  const Words& command);
 

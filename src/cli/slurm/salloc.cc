@@ -190,7 +190,7 @@ int hold_allocation(const Console& console, Session& session, const SubmitOption
   std::fflush(stdout);
   const auto give_back = [&](ExitStatus exit) {
     console.say(fmt::format("Relinquishing job allocation {}", id.value()));
-    if (submit_with_patience(session, ReleaseAllocation{id, start.job->attempt, exit})) return;
+    if (submit_when_room(session, ReleaseAllocation{id, start.job->attempt, exit})) return;
     console.error(
         fmt::format("the controller does not answer: job {0} ends when nobody has renewed its "
                     "lease, or by scancel {0}",
@@ -225,7 +225,7 @@ int run_salloc(const Words& words) {
   if (!read.operands.empty() && read.operands.front() == ":")
     return console.fail(refused_option("a heterogeneous job (\":\")"));
   if (options.is_quiet) console.set_quiet();
-  if (const auto code = settle_and_tell(console, options)) return *code;
+  if (const auto code = complete_or_report(console, options)) return *code;
 
   capture_signals(all_signals());
   Session session(console);

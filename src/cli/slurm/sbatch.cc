@@ -130,8 +130,7 @@ SubmitJob submission(const SubmitOptions& options, const SubmittingProcess& scen
 
 /// A full queue empties by itself: waits longer each time, as sbatch does. Source: sbatch(1),
 /// MaxJobCount.
-Result<Reply> submit_with_patience(const Console& console, Session& session,
-                                   const SubmitJob& submit) {
+Result<Reply> submit_when_room(const Console& console, Session& session, const SubmitJob& submit) {
   constexpr int kTriesMax = 15;
   for (int attempt = 1;; ++attempt) {
     auto reply = session.submit_one(submit);
@@ -221,12 +220,12 @@ int run_sbatch(const Words& words) {
   reader.read(words, OptionSource::kCommandLine);
   if (options.is_quiet) console.set_quiet();
 
-  if (const auto code = settle_and_tell(console, options)) return *code;
+  if (const auto code = complete_or_report(console, options)) return *code;
   auto variables = exported_environment(options, scene);
   if (!variables.has_value()) return console.fail(variables.error());
 
   Session session(console);
-  const auto reply = submit_with_patience(
+  const auto reply = submit_when_room(
       console, session, submission(options, scene, *script, std::move(variables).value()));
   if (!reply.has_value()) return refuse_job(console, Submitter::kBatch, reply.error());
   for (const std::string& warning : reply->warnings) console.say(warning);

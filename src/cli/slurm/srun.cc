@@ -23,7 +23,7 @@ constexpr auto kBusyAfter = 300 * kj::MILLISECONDS;
 /// One that answers at all does so sooner.
 constexpr auto kSilentAfter = 3 * kj::SECONDS;
 /// How long the controller may take to see the end before we return regardless.
-constexpr auto kEndPatience = 5 * kj::SECONDS;
+constexpr auto kEndTimeout = 5 * kj::SECONDS;
 
 /// All that one call of srun is about.
 struct Run {
@@ -62,11 +62,11 @@ SubmitJob submission(const Run& run, const StepSpec& step) {
 void wait_for_end(const Run& run, const WaitFor& end) {
   auto& io = run.session.io();
   auto ended = wait_until(io, run.session.cluster().controller, end).ignoreResult();
-  ended.exclusiveJoin(io.provider->getTimer().afterDelay(kEndPatience)).wait(io.waitScope);
+  ended.exclusiveJoin(io.provider->getTimer().afterDelay(kEndTimeout)).wait(io.waitScope);
 }
 
 /// Where a step that exists runs. A step can be over before anybody asks.
-Result<StepPlace> place_of(const Run& run, const StepId& id) {
+Result<StepLocation> location_of(const Run& run, const StepId& id) {
   Query query;
   query.kind = QueryKind::kSteps;
   query.is_steps = false;  // ended ones too
@@ -75,7 +75,7 @@ Result<StepPlace> place_of(const Run& run, const StepId& id) {
   for (const StepView& step : page.steps) {
     if (step.id == id) {
       std::vector<std::string> hosts = TRY(expand_hostlist(step.node_list));
-      return StepPlace{id, std::move(hosts), step.task_count, step.launch_key};
+      return StepLocation{id, std::move(hosts), step.task_count, step.launch_key};
     }
   }
   return fail(ErrorCode::kNotFound,
@@ -84,16 +84,16 @@ Result<StepPlace> place_of(const Run& run, const StepId& id) {
 
 /// Of the step of an allocation of our own: its tasks need not reach all of the allocation's nodes.
 /// A step that could not be made is nowhere; its wait will say why.
-Result<StepPlace> place_in(const Run& run, const JobView& job, const StepId& id,
-                           const StepSpec& step) {
+Result<StepLocation> place_in(const Run& run, const JobView& job, const StepId& id,
+                              const StepSpec& step) {
   std::vector<std::string> hosts = TRY(expand_hostlist(job.node_list));
   if (hosts.size() > 1) {
-    auto place = place_of(run, id);
+    auto place = location_of(run, id);
     if (place.has_value() || place.error().code != ErrorCode::kNotFound) return place;
   }
   std::uint32_t tasks = step.task_count;
   if (!step.is_task_count_given && !job.grants.empty()) tasks = job.grants.front().task_count;
-  return StepPlace{id, std::move(hosts), tasks};
+  return StepLocation{id, std::move(hosts), tasks};
 }
 
 FilePatternValues file_names(const JobView& job, const StepId& id) {
@@ -257,7 +257,7 @@ int run_inside(const Run& run, StepWatch& watch) {
                                               run.options.inside->value(), reply.error().message),
                                   reply.error().detail});
   }
-  auto place = place_of(run, *reply->step);
+  auto place = location_of(run, *reply->step);
   if (!place.has_value()) return run.console.fail(place.error());
   auto names = file_names(run, step, *reply->step);
   if (!names.has_value()) return run.console.fail(names.error());
@@ -345,7 +345,7 @@ int run_srun(const Words& words) {
   if (!programs.has_value()) return console.fail(programs.error());
   if (const Status counted = count_programs(options, *programs); !counted.has_value())
     return console.fail(counted.error());
-  if (const auto code = settle_and_tell(console, options)) return *code;
+  if (const auto code = complete_or_report(console, options)) return *code;
   auto command = command_of(options, *programs, read.operands);
   if (!command.has_value()) return console.fail(command.error());
   return run_step(console, options, scene, std::move(command).value());

@@ -116,7 +116,7 @@ std::string StepWatch::host(std::uint32_t node) const {
   return place_ && node < place_->hosts.size() ? place_->hosts[node] : fmt::format("node{}", node);
 }
 
-int StepWatch::run(StepPlace place, const StepSpec& spec) {
+int StepWatch::run(StepLocation place, const StepSpec& spec) {
   auto& io = session_.io();
   place_ = std::move(place);
   output_ = TaskOutput(options_.step.is_label, place_->task_count);
@@ -233,7 +233,7 @@ void StepWatch::give_up(int exit_code) {
   const CancelStep cancel{place_->id, SIGKILL, {}, place_->launch_key};
   // Unheard, it is ended by the end of our connections.
   if (finished_.get() == nullptr) {
-    [[maybe_unused]] const bool is_told = submit_with_patience(session_, cancel);
+    [[maybe_unused]] const bool is_told = submit_when_room(session_, cancel);
     return;
   }
   tasks_.add(

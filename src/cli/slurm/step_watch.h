@@ -21,7 +21,7 @@
 namespace muster::cli {
 
 /// Which step, and on which nodes it runs, by their rank in it.
-struct StepPlace {
+struct StepLocation {
   StepId id;
   std::vector<std::string> hosts;
   std::uint32_t task_count = 1;
@@ -36,7 +36,7 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
                                                    const SubmitOptions& options);
   const StepServer& server() const { return *server_; }
   /// The step exists. Runs until its end; the exit code of srun.
-  int run(StepPlace place, const StepSpec& spec);
+  int run(StepLocation place, const StepSpec& spec);
 
  private:
   StepWatch(const Console& console, Session& session, const SubmitOptions& options);
@@ -85,7 +85,7 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   bool is_unread_ = false;       ///< one of them is a pipe without a reader
   std::uint64_t dropped_ = 0;    ///< bytes of output that had nowhere to go
   TaskReport report_;
-  std::optional<StepPlace> place_;
+  std::optional<StepLocation> place_;
   std::uint32_t input_task_ = kAllTasks;
   bool has_input_ = true;
   bool kills_on_bad_exit_ = false;

@@ -59,11 +59,11 @@ Read read(Submitter by, const Words& words) {
   return result;
 }
 
-SubmitOptions settled(Submitter by, const Words& words) {
+SubmitOptions completed(Submitter by, const Words& words) {
   Read result = read(by, words);
   EXPECT_FALSE(result.words.exit_code.has_value());
   Words warnings;
-  EXPECT_TRUE(settle(result.options, warnings).has_value());
+  EXPECT_TRUE(complete_request(result.options, warnings).has_value());
   return result.options;
 }
 
@@ -269,30 +269,31 @@ TEST(SubmitReader, AnOverlapMayBeSwitchedOnAndOff) {
   EXPECT_NE(said_of(Submitter::kRun, "SLURM_OVERLAP", "perhaps", options), "");
 }
 
-std::string settle_error(Submitter by, const Words& words) {
+std::string collect_error(Submitter by, const Words& words) {
   Read result = read(by, words);
   Words warnings;
-  const Status settled = settle(result.options, warnings);
-  return settled.has_value() ? "" : settled.error().text();
+  const Status completed = complete_request(result.options, warnings);
+  return completed.has_value() ? "" : completed.error().text();
 }
 
 TEST(Settle, ContradictionsAreRefused) {
-  EXPECT_NE(settle_error(Submitter::kBatch, {"--gpus=1", "-N2"})
+  EXPECT_NE(collect_error(Submitter::kBatch, {"--gpus=1", "-N2"})
                 .find("--gpus=1 is less than the 2 nodes"),
             std::string::npos);
-  EXPECT_NE(settle_error(Submitter::kBatch, {"--gpus=2", "--ntasks-per-gpu=2", "--gpus-per-task=2"})
+  EXPECT_NE(
+      collect_error(Submitter::kBatch, {"--gpus=2", "--ntasks-per-gpu=2", "--gpus-per-task=2"})
+          .find("mutually exclusive"),
+      std::string::npos);
+  EXPECT_NE(collect_error(Submitter::kBatch, {"--hint=nomultithread", "--threads-per-core=1"})
                 .find("mutually exclusive"),
             std::string::npos);
-  EXPECT_NE(settle_error(Submitter::kBatch, {"--hint=nomultithread", "--threads-per-core=1"})
-                .find("mutually exclusive"),
-            std::string::npos);
-  EXPECT_NE(settle_error(Submitter::kBatch, {"-N2", "--no-kill"})
+  EXPECT_NE(collect_error(Submitter::kBatch, {"-N2", "--no-kill"})
                 .find("--no-kill for a job of several nodes"),
             std::string::npos);
-  EXPECT_NE(settle_error(Submitter::kBatch, {"-n4", "--ntasks-per-socket=1", "-N2"})
+  EXPECT_NE(collect_error(Submitter::kBatch, {"-n4", "--ntasks-per-socket=1", "-N2"})
                 .find("--ntasks-per-socket"),
             std::string::npos);
-  EXPECT_EQ(settle_error(Submitter::kBatch, {"-N1", "--no-kill"}), "");
+  EXPECT_EQ(collect_error(Submitter::kBatch, {"-N1", "--no-kill"}), "");
   EXPECT_NE(error_of({"-m", "block:garbage"}).find("Invalid --distribution specification"),
             std::string::npos);
   EXPECT_NE(error_of({"--hint=memory_bound"}).find("not supported by Muster yet"),
@@ -302,19 +303,21 @@ TEST(Settle, ContradictionsAreRefused) {
 }
 
 TEST(Settle, HintsAndBoundsOnTasks) {
-  EXPECT_TRUE(settled(Submitter::kBatch, {"-N2", "--no-kill=no"}).job.is_kill_on_node_fail);
-  EXPECT_FALSE(settled(Submitter::kBatch, {"--wait-all-nodes=0"}).job.wait_all_nodes);
+  EXPECT_TRUE(completed(Submitter::kBatch, {"-N2", "--no-kill=no"}).job.is_kill_on_node_fail);
+  EXPECT_FALSE(completed(Submitter::kBatch, {"--wait-all-nodes=0"}).job.wait_all_nodes);
   for (const char* hint : {"--hint=nomultithread", "--hint=compute_bound"})
-    EXPECT_EQ(settled(Submitter::kBatch, {hint}).job.request.threads_per_core, 1U) << hint;
-  EXPECT_EQ(settled(Submitter::kBatch, {"--hint=multithread"}).job.request.threads_per_core, 0U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"-n4", "--ntasks-per-core=1"}).job.request.threads_per_core,
-            1U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"-N4", "-n8", "--ntasks-per-socket=2"})
+    EXPECT_EQ(completed(Submitter::kBatch, {hint}).job.request.threads_per_core, 1U) << hint;
+  EXPECT_EQ(completed(Submitter::kBatch, {"--hint=multithread"}).job.request.threads_per_core, 0U);
+  EXPECT_EQ(
+      completed(Submitter::kBatch, {"-n4", "--ntasks-per-core=1"}).job.request.threads_per_core,
+      1U);
+  EXPECT_EQ(completed(Submitter::kBatch, {"-N4", "-n8", "--ntasks-per-socket=2"})
                 .job.request.tasks_per_node,
             2U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"-n6", "--spread-job"}).job.request.max_nodes, 6U);
-  EXPECT_EQ(settled(Submitter::kRun, {"--gres=gpu:2", "--ntasks-per-gpu=2"}).job.request.task_count,
-            4U);
+  EXPECT_EQ(completed(Submitter::kBatch, {"-n6", "--spread-job"}).job.request.max_nodes, 6U);
+  EXPECT_EQ(
+      completed(Submitter::kRun, {"--gres=gpu:2", "--ntasks-per-gpu=2"}).job.request.task_count,
+      4U);
 }
 
 TEST(SubmitRows, EveryRefusedOptionIsNamed) {
@@ -329,8 +332,8 @@ TEST(SubmitRows, EveryRefusedOptionIsNamed) {
 
 TEST(SubmitReader, FormsOfWords) {
   const SubmitOptions options =
-      settled(Submitter::kBatch, {"-n4", "--cpus-per-t=2", "-N", "2-4", "--time", "1:30:00",
-                                  "--mem=4G", "-Jname", "script", "-n", "9"});
+      completed(Submitter::kBatch, {"-n4", "--cpus-per-t=2", "-N", "2-4", "--time", "1:30:00",
+                                    "--mem=4G", "-Jname", "script", "-n", "9"});
   EXPECT_EQ(options.job.request.task_count, 4U);
   EXPECT_EQ(options.job.request.cpus_per_task, 2U);
   EXPECT_EQ(options.job.request.min_nodes, 2U);
@@ -376,7 +379,7 @@ std::string told_of(Submitter by, const Words& words) {
   ::testing::internal::CaptureStderr();
   std::optional<int> code =
       SubmitReader(console, result.options).read(words, OptionSource::kCommandLine).exit_code;
-  if (!code) code = settle_and_tell(console, result.options);
+  if (!code) code = complete_or_report(console, result.options);
   ::unsetenv("SLURM_EXIT_ERROR");
   return fmt::format("{}{}", ::testing::internal::GetCapturedStderr(), code.value_or(0));
 }
@@ -593,21 +596,21 @@ TEST(SubmitReader, GpusWrittenOnTheLineReplaceThoseOfTheEnclosingJob) {
 }
 
 TEST(Settle, TaskCountsFollow) {
-  EXPECT_EQ(settled(Submitter::kBatch, {"-N3"}).job.request.task_count, 3U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"-N3"}).job.given & given_option::kTaskCount, 0U);
-  const SubmitOptions per_node = settled(Submitter::kBatch, {"-N2", "--ntasks-per-node=4"});
+  EXPECT_EQ(completed(Submitter::kBatch, {"-N3"}).job.request.task_count, 3U);
+  EXPECT_EQ(completed(Submitter::kBatch, {"-N3"}).job.given & given_option::kTaskCount, 0U);
+  const SubmitOptions per_node = completed(Submitter::kBatch, {"-N2", "--ntasks-per-node=4"});
   EXPECT_EQ(per_node.job.request.task_count, 8U);
   EXPECT_NE(per_node.job.given & given_option::kTaskCount, 0U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"-n8", "--ntasks-per-node=4"}).job.request.min_nodes, 2U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"--gpus=8", "--gpus-per-task=2"}).job.request.task_count,
+  EXPECT_EQ(completed(Submitter::kBatch, {"-n8", "--ntasks-per-node=4"}).job.request.min_nodes, 2U);
+  EXPECT_EQ(completed(Submitter::kBatch, {"--gpus=8", "--gpus-per-task=2"}).job.request.task_count,
             4U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"-w", "n[1-3]"}).job.request.min_nodes, 3U);
+  EXPECT_EQ(completed(Submitter::kBatch, {"-w", "n[1-3]"}).job.request.min_nodes, 3U);
 }
 
 TEST(Settle, TooManyNodesForTheTasks) {
   Read result = read(Submitter::kRun, {"-N4", "-n1", "true"});
   Words warnings;
-  ASSERT_TRUE(settle(result.options, warnings).has_value());
+  ASSERT_TRUE(complete_request(result.options, warnings).has_value());
   EXPECT_EQ(warnings, Words{"can't run 1 processes on 4 nodes, setting nnodes to 1"});
   EXPECT_EQ(result.options.job.request.min_nodes, 1U);
 }
@@ -647,14 +650,14 @@ TEST(Settle, AListOfMoreNodesThanTasksIsCutDown) {
   for (const Case& one : kCases) {
     Read result = read(Submitter::kRun, one.words);
     Words warnings;
-    ASSERT_TRUE(settle(result.options, warnings).has_value());
+    ASSERT_TRUE(complete_request(result.options, warnings).has_value());
     EXPECT_EQ(result.options.job.get(JobText::kNodeList), one.nodes);
     EXPECT_EQ(result.options.job.request.min_nodes, one.count) << one.nodes;
     EXPECT_EQ(warnings, *one.warning == 0 ? Words{} : Words{one.warning}) << one.nodes;
   }
   Read narrow = read(Submitter::kRun, {"-w", "n[1-3]", "-N2", "x"});
   Words warnings;
-  EXPECT_FALSE(settle(narrow.options, warnings).has_value());
+  EXPECT_FALSE(complete_request(narrow.options, warnings).has_value());
 }
 
 // The places that -B names are as many tasks; what 22.05.8 says for each.
@@ -673,43 +676,43 @@ TEST(Settle, ExtraNodeInfoMeansATaskForEachPlace) {
       {{"--sockets-per-node=2", "--cores-per-socket=2"}, 1},
   };
   for (const auto& [words, count] : kCases)
-    EXPECT_EQ(settled(Submitter::kBatch, words).job.request.task_count, count) << words[1];
-  EXPECT_EQ(settled(Submitter::kBatch, {"-B", "2:2:1"}).job.request.threads_per_core, 1U);
+    EXPECT_EQ(completed(Submitter::kBatch, words).job.request.task_count, count) << words[1];
+  EXPECT_EQ(completed(Submitter::kBatch, {"-B", "2:2:1"}).job.request.threads_per_core, 1U);
 }
 
 TEST(Settle, TasksPerNodeOnARangeOfNodesNameNoTotal) {
-  const SubmitOptions range = settled(Submitter::kBatch, {"-N2-4", "--ntasks-per-node=2"});
+  const SubmitOptions range = completed(Submitter::kBatch, {"-N2-4", "--ntasks-per-node=2"});
   EXPECT_EQ(range.job.request.task_count, 4U) << "what it needs at least";
   EXPECT_EQ(range.job.given & given_option::kTaskCount, 0U);
   EXPECT_TRUE(follows_nodes(range.job));
   EXPECT_FALSE(
-      follows_nodes(settled(Submitter::kBatch, {"-N2-4", "--ntasks-per-node=2", "-n5"}).job));
-  EXPECT_FALSE(follows_nodes(settled(Submitter::kBatch, {"-N2", "--ntasks-per-node=2"}).job));
-  EXPECT_FALSE(follows_nodes(settled(Submitter::kBatch, {"-N2-4"}).job));
+      follows_nodes(completed(Submitter::kBatch, {"-N2-4", "--ntasks-per-node=2", "-n5"}).job));
+  EXPECT_FALSE(follows_nodes(completed(Submitter::kBatch, {"-N2", "--ntasks-per-node=2"}).job));
+  EXPECT_FALSE(follows_nodes(completed(Submitter::kBatch, {"-N2-4"}).job));
 }
 
 TEST(Settle, MoreTasksThanTasksPerNodeAllowCountForMore) {
   Read result = read(Submitter::kRun, {"-N2", "-n4", "--ntasks-per-node=1", "true"});
   Words warnings;
-  ASSERT_TRUE(settle(result.options, warnings).has_value());
+  ASSERT_TRUE(complete_request(result.options, warnings).has_value());
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_NE(warnings.front().find("Ignoring --ntasks-per-node"), std::string::npos);
   EXPECT_EQ(result.options.job.request.tasks_per_node, 0U);
-  EXPECT_EQ(settled(Submitter::kRun, {"-N2", "-n2", "--ntasks-per-node=1", "true"})
+  EXPECT_EQ(completed(Submitter::kRun, {"-N2", "-n2", "--ntasks-per-node=1", "true"})
                 .job.request.tasks_per_node,
             1U);
-  EXPECT_EQ(settled(Submitter::kBatch, {"--gpus=4", "--gpus-per-task=1", "--ntasks-per-node=2"})
+  EXPECT_EQ(completed(Submitter::kBatch, {"--gpus=4", "--gpus-per-task=1", "--ntasks-per-node=2"})
                 .job.request.min_nodes,
             2U);
 }
 
 TEST(Settle, Gres) {
   const SubmitOptions options =
-      settled(Submitter::kBatch, {"--gres=nic:1", "--gpus-per-node=h100:2"});
+      completed(Submitter::kBatch, {"--gres=nic:1", "--gpus-per-node=h100:2"});
   EXPECT_EQ(options.job.get(JobText::kGresPerNode), "gpu:h100:2,nic:1");
   Read conflict = read(Submitter::kBatch, {"--gres=gpu:1", "--gpus-per-node=2"});
   Words warnings;
-  EXPECT_EQ(settle(conflict.options, warnings).error().message,
+  EXPECT_EQ(complete_request(conflict.options, warnings).error().message,
             "--gpus-per-node and --gres=gpu are mutually exclusive.");
 }
 
@@ -726,7 +729,7 @@ SubmittingProcess test_scene() {
 
 TEST(JobRequest, FillsWhereItComesFrom) {
   const JobSpec job =
-      job_of(settled(Submitter::kBatch, {"-n4", "-D", "sub", "--propagate=CORE"}), test_scene());
+      job_of(completed(Submitter::kBatch, {"-n4", "-D", "sub", "--propagate=CORE"}), test_scene());
   EXPECT_EQ(job.get(JobText::kWorkDir), "/home/ada/sub");
   EXPECT_EQ(job.get(JobText::kSubmitLine), "sbatch -n4 x.sh");
   EXPECT_EQ(job.get(JobText::kRlimits), "CORE=0");
@@ -736,16 +739,16 @@ TEST(JobRequest, FillsWhereItComesFrom) {
 TEST(JobRequest, NestedSubmissionDropsTheJobsVariables) {
   SubmittingProcess scene = test_scene();
   scene.nice = 5;
-  const auto nested = exported_environment(settled(Submitter::kBatch, {}), scene);
+  const auto nested = exported_environment(completed(Submitter::kBatch, {}), scene);
   EXPECT_EQ(nested.value(),
             (Environment{"PATH=/bin", "SLURM_CONF=/c", "SBATCH_QOS=q", "SLURM_PRIO_PROCESS=5"}));
-  const auto step = exported_environment(settled(Submitter::kRun, {"true"}), test_scene());
+  const auto step = exported_environment(completed(Submitter::kRun, {"true"}), test_scene());
   EXPECT_TRUE(get_variable(step.value(), "SLURM_NTASKS").has_value());
   EXPECT_FALSE(get_variable(step.value(), "SLURM_JWT").has_value());
 }
 
 TEST(JobRequest, StepsTakeTheirStreamsAndExactness) {
-  const SubmitOptions options = settled(
+  const SubmitOptions options = completed(
       Submitter::kRun, {"-n4", "-c2", "-o", "none", "-i", "3", "--jobid=7", "python", "-u"});
   const StepSpec step = step_of(options, test_scene(), {"python", "-u"});
   EXPECT_TRUE(step.is_exact);
@@ -756,12 +759,12 @@ TEST(JobRequest, StepsTakeTheirStreamsAndExactness) {
   EXPECT_EQ(step.get(StepText::kName), "python");
   EXPECT_EQ(step.cpus_per_task, 2U);
   EXPECT_FALSE(
-      step_of(settled(Submitter::kRun, {"-c2", "--whole", "a"}), test_scene(), {"a"}).is_exact);
+      step_of(completed(Submitter::kRun, {"-c2", "--whole", "a"}), test_scene(), {"a"}).is_exact);
 }
 
 TEST(JobRequest, ATasksNumberIsThatTasksStreamAlone) {
   const auto step_with = [](const Words& words) {
-    return step_of(settled(Submitter::kRun, words), test_scene(), {"a"});
+    return step_of(completed(Submitter::kRun, words), test_scene(), {"a"});
   };
   const StepSpec first = step_with({"-n2", "-o", "1", "-e", "err.txt", "a"});
   EXPECT_EQ(first.get(StepText::kOutputTask), "1");
@@ -777,15 +780,15 @@ TEST(JobRequest, ATasksNumberIsThatTasksStreamAlone) {
 
 TEST(JobRequest, TheFolderOfSubmissionIsKeptWhereTheJobRunsElsewhere) {
   EXPECT_EQ(
-      job_of(settled(Submitter::kBatch, {"-D", "sub"}), test_scene()).get(JobText::kSubmitDir),
+      job_of(completed(Submitter::kBatch, {"-D", "sub"}), test_scene()).get(JobText::kSubmitDir),
       "/home/ada");
-  EXPECT_EQ(job_of(settled(Submitter::kBatch, {}), test_scene()).get(JobText::kSubmitDir), "");
+  EXPECT_EQ(job_of(completed(Submitter::kBatch, {}), test_scene()).get(JobText::kSubmitDir), "");
 }
 
 TEST(JobRequest, NoDevicesIsNotNothingSaid) {
   const auto gres_of = [](const Words& words) {
-    return std::string(
-        step_of(settled(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGresPerStep));
+    return std::string(step_of(completed(Submitter::kRun, words), test_scene(), {"a"})
+                           .get(StepText::kGresPerStep));
   };
   EXPECT_EQ(gres_of({"a"}), "");
   EXPECT_EQ(gres_of({"--gres=none", "a"}), "none");
@@ -796,7 +799,7 @@ TEST(JobRequest, NoDevicesIsNotNothingSaid) {
 TEST(JobRequest, TasksPerGpuBindUnlessABindingIsGiven) {
   const auto bind_of = [](const Words& words) {
     return std::string(
-        step_of(settled(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGpuBind));
+        step_of(completed(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGpuBind));
   };
   EXPECT_EQ(bind_of({"-G2", "--ntasks-per-gpu=2", "a"}), "single:2");
   EXPECT_EQ(bind_of({"-G2", "--ntasks-per-gpu=2", "--gpu-bind=none", "a"}), "none");
@@ -839,7 +842,7 @@ TEST(SubmitReader, FlagsOfGresAndMemoryBindings) {
 TEST(JobRequest, TasksThatShareDevicesAreBoundToNone) {
   const auto bind_of = [](const Words& words) {
     return std::string(
-        step_of(settled(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGpuBind));
+        step_of(completed(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGpuBind));
   };
   EXPECT_EQ(bind_of({"-G2", "--gres-flags=allow-task-sharing", "a"}), "none");
   EXPECT_EQ(bind_of({"-G2", "--gres-flags=enforce-binding", "a"}), "");

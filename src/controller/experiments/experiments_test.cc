@@ -560,15 +560,15 @@ Checkpoint checkpoint_of(const char* uuid, std::uint32_t run, std::uint64_t step
 TEST(Experiments, ARunWithASessionGetsNoSignalAndSaysItselfThatItStops) {
   Lab lab;
   lab.create(random_search(1, 1));
-  EXPECT_FALSE(lab.rig.done(NoteRun{TrialId(1), 1, RunNote::kSession}).error);
+  EXPECT_FALSE(lab.rig.done(RecordRun{TrialId(1), 1, RunSignal::kSession}).error);
   const std::size_t batches = lab.rig.journal.size();
-  EXPECT_FALSE(lab.rig.done(NoteRun{TrialId(1), 1, RunNote::kSession}).error);
+  EXPECT_FALSE(lab.rig.done(RecordRun{TrialId(1), 1, RunSignal::kSession}).error);
   EXPECT_EQ(lab.rig.journal.size(), batches) << "a repeat is no event";
-  EXPECT_TRUE(lab.rig.done(NoteRun{TrialId(1), 2, RunNote::kSession}).error)
+  EXPECT_TRUE(lab.rig.done(RecordRun{TrialId(1), 2, RunSignal::kSession}).error)
       << "of a run that is not there";
   lab.control(ExperimentVerb::kPause);
   EXPECT_EQ(lab.rig.last_sent<StopStep>().signal, 0);
-  EXPECT_FALSE(lab.rig.done(NoteRun{TrialId(1), 1, RunNote::kStopAcknowledged}).error);
+  EXPECT_FALSE(lab.rig.done(RecordRun{TrialId(1), 1, RunSignal::kStopAcknowledged}).error);
   lab.exit(1);
   EXPECT_EQ(lab.trial(1).state, TrialState::kActive);
   EXPECT_TRUE(lab.job(1).is_pending() && lab.job(1).is_held());
@@ -578,7 +578,7 @@ TEST(Experiments, ARunWithASessionThatEndsWithoutAWordHasNotStoppedAsAsked) {
   for (const bool is_good : {true, false}) {
     Lab lab;
     lab.create(random_search(1, 1, 3));
-    lab.rig.done(NoteRun{TrialId(1), 1, RunNote::kSession});
+    lab.rig.done(RecordRun{TrialId(1), 1, RunSignal::kSession});
     lab.control(ExperimentVerb::kPause);
     lab.exit(1, is_good ? ExitStatus() : ExitStatus::exited(1));
     EXPECT_EQ(lab.trial(1).state, is_good ? TrialState::kCompleted : TrialState::kActive);
@@ -589,7 +589,7 @@ TEST(Experiments, ARunWithASessionThatEndsWithoutAWordHasNotStoppedAsAsked) {
 TEST(Experiments, ATrialAtItsTargetEndsWithItsCanceledExperiment) {
   Lab lab;
   lab.create(halving(false));
-  lab.rig.done(NoteRun{TrialId(1), 1, RunNote::kSession});
+  lab.rig.done(RecordRun{TrialId(1), 1, RunSignal::kSession});
   lab.report(1, 0.5, 8);
   EXPECT_TRUE(lab.trial(1).is_waiting);
   lab.control(ExperimentVerb::kCancel);
@@ -612,7 +612,7 @@ TEST(Experiments, ARunIsToldTheLastWholeCheckpoint) {
   EXPECT_TRUE(has("DET_TRIAL_RUN_ID=1"));
   EXPECT_FALSE(has("DET_LATEST_CHECKPOINT=a"));
   const auto note = [&](const Checkpoint& checkpoint) {
-    return lab.rig.done(NoteCheckpoint{checkpoint, false}).error;
+    return lab.rig.done(RecordCheckpoint{checkpoint, false}).error;
   };
   EXPECT_FALSE(note(checkpoint_of("a", 1, 0, CheckpointState::kActive)));
   EXPECT_FALSE(note(checkpoint_of("b", 1, 4)));
@@ -630,7 +630,7 @@ TEST(Experiments, ACheckpointIsKnownOnceAndStaysAsItWasReported) {
   Lab lab;
   lab.create(random_search(1, 1));
   const auto note = [&](Checkpoint checkpoint, bool is_change = false, Identity who = kAlice) {
-    return lab.rig.done(NoteCheckpoint{std::move(checkpoint), is_change}, who).error;
+    return lab.rig.done(RecordCheckpoint{std::move(checkpoint), is_change}, who).error;
   };
   EXPECT_FALSE(note(checkpoint_of("a", 1, 4)));
   const std::size_t batches = lab.rig.journal.size();
@@ -665,18 +665,18 @@ TEST(Experiments, AChangeOfACheckpointDoesNotUndoItsEnd) {
   Lab lab;
   lab.create(random_search(1, 1));
   const Checkpoint announced = checkpoint_of("a", 1, 0, CheckpointState::kActive);
-  ASSERT_FALSE(lab.rig.done(NoteCheckpoint{announced, false}).error);
-  ASSERT_FALSE(lab.rig.done(NoteCheckpoint{checkpoint_of("a", 1, 4), false}).error);
+  ASSERT_FALSE(lab.rig.done(RecordCheckpoint{announced, false}).error);
+  ASSERT_FALSE(lab.rig.done(RecordCheckpoint{checkpoint_of("a", 1, 4), false}).error);
   Checkpoint changed = announced;  // as it was seen before it was finished
   changed.metadata = R"({"note": 1})";
-  EXPECT_EQ(lab.rig.done(NoteCheckpoint{changed, true}).error->code, ErrorCode::kConflict);
+  EXPECT_EQ(lab.rig.done(RecordCheckpoint{changed, true}).error->code, ErrorCode::kConflict);
   EXPECT_EQ(lab.rig.core.state().checkpoints().find("a")->state, CheckpointState::kCompleted);
 }
 
 TEST(Experiments, ACheckpointThatAModelNamesIsKept) {
   Lab lab;
   lab.create(random_search(1, 1));
-  lab.rig.done(NoteCheckpoint{checkpoint_of("a", 1, 4), false});
+  lab.rig.done(RecordCheckpoint{checkpoint_of("a", 1, 4), false});
   Document model;
   model.name = "m";
   model.body = "{}";
@@ -699,13 +699,13 @@ TEST(Experiments, ACheckpointThatAModelNamesIsKept) {
   }
   Checkpoint deleted = checkpoint_of("a", 1, 4);
   deleted.state = CheckpointState::kDeleted;
-  EXPECT_EQ(lab.rig.done(NoteCheckpoint{deleted, true}).error->code,
+  EXPECT_EQ(lab.rig.done(RecordCheckpoint{deleted, true}).error->code,
             ErrorCode::kFailedPrecondition);
   EXPECT_EQ(lab.rig.done(DeleteDocument{DocumentKind::kModel, 1}, kBob).error->code,
             ErrorCode::kPermissionDenied);
   EXPECT_FALSE(lab.rig.done(DeleteDocument{DocumentKind::kModel, 1}).error);
   EXPECT_TRUE(lab.rig.core.state().catalog().documents().empty()) << "with its versions";
-  EXPECT_FALSE(lab.rig.done(NoteCheckpoint{deleted, true}).error);
+  EXPECT_FALSE(lab.rig.done(RecordCheckpoint{deleted, true}).error);
   EXPECT_EQ(lab.rig.done(StoreDocument{model}).document, 2U) << "numbers are given once";
 }
 

@@ -45,7 +45,7 @@ std::string save(Lab& lab, std::uint32_t trial, const std::string& uuid, std::ui
                               7,
                               "{}",
                               "{}"};
-  const Reply reply = lab.rig.done(NoteCheckpoint{checkpoint, false});
+  const Reply reply = lab.rig.done(RecordCheckpoint{checkpoint, false});
   return error_of(reply);
 }
 
@@ -72,7 +72,7 @@ void end_collection(Lab& lab, ExitStatus status = {}) {
 
 std::size_t blob_count(const Lab& lab) {
   std::size_t count = 0;
-  lab.rig.core.state().blobs().for_each([&](BlobId, const BlobFacts&) { ++count; });
+  lab.rig.core.state().blobs().for_each([&](BlobId, const BlobRecord&) { ++count; });
   return count;
 }
 
@@ -400,7 +400,7 @@ TEST(Collecting, WhatAKilledRunHadBegunToSaveGoes) {
   save(lab, 1, "a");
   Checkpoint torn{"b",  TrialId(1), run_number(lab.job(1)), 2, CheckpointState::kActive, {}, 0,
                   "{}", "{}"};
-  EXPECT_EQ(error_of(lab.rig.done(NoteCheckpoint{torn, false})), "");
+  EXPECT_EQ(error_of(lab.rig.done(RecordCheckpoint{torn, false})), "");
   lab.exit(1, ExitStatus::signalled(SIGKILL));
   lab.exit(1);
   lab.rig.done(CollectCheckpoints{ExperimentId(1), lab.experiment().retention, {}}, kRoot);

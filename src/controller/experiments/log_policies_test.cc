@@ -18,9 +18,9 @@ using testing::kRoot;
 using testing::Lab;
 using testing::random_search;
 
-NoteLogMatch match_of(std::uint32_t run, LogAction action, std::uint32_t node = 0,
-                      const std::string& policy = "p") {
-  return NoteLogMatch{TrialId(1), NodeIndex(node), {run, policy, action, "", "it broke"}};
+RecordLogMatch match_of(std::uint32_t run, LogAction action, std::uint32_t node = 0,
+                        const std::string& policy = "p") {
+  return RecordLogMatch{TrialId(1), NodeIndex(node), {run, policy, action, "", "it broke"}};
 }
 std::uint32_t node_of(const Lab& lab) {
   return lab.job(1).run->allocation->nodes.front().node.value();

@@ -89,7 +89,7 @@ TEST(CustomSearch, WhatATrialWillBeginWithIsKept) {
       "{name: o, entrypoint: train, searcher: {name: single, metric: loss, max_length: {batches: "
       "1}}}");
   const Checkpoint saved{"aaa", TrialId(1), 1, 1, CheckpointState::kCompleted, {}, 7, "{}", "{}"};
-  lab.rig.done(NoteCheckpoint{saved, false});
+  lab.rig.done(RecordCheckpoint{saved, false});
   lab.exit(1);
   lab.create(kCustom);
   const SearchOperation warm{SearchVerb::kCreate, "a", "{}", "aaa"};
@@ -240,7 +240,7 @@ TEST(Elastic, ATrialGoesOnWithTheNodesThatItsLogPoliciesLeave) {
   lab.create(elastic(1, 4));
   ASSERT_TRUE(lab.runs(1));
   lab.rig.done(
-      NoteLogMatch{TrialId(1), NodeIndex(1), {1, "p", LogAction::kExcludeNode, "", "it broke"}},
+      RecordLogMatch{TrialId(1), NodeIndex(1), {1, "p", LogAction::kExcludeNode, "", "it broke"}},
       kRoot);
   lab.exit(1, ExitStatus::exited(1));
   pass(lab, Duration::seconds(4));

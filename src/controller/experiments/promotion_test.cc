@@ -63,7 +63,7 @@ class Training {
     if (!had_target) {
       own = target;  // what the run was told at its launch
       if (script_ == Script::kTrainer)
-        lab_->rig.done(NoteRun{TrialId(id), lab_->job(id).attempt + 1, RunNote::kSession});
+        lab_->rig.done(RecordRun{TrialId(id), lab_->job(id).attempt + 1, RunSignal::kSession});
     }
     if (script_ == Script::kOvershoots && lab_->job(id).run->stop) return lab_->exit(id);
     if (epochs_[id] < own || script_ == Script::kOvershoots) {

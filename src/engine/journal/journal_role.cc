@@ -8,8 +8,8 @@ namespace {
 /// What an event takes in the journal, roughly.
 constexpr std::size_t kBytesPerEvent = 200;
 /// Between two looks at the reserve, and two pieces of a truncation, while nothing comes in.
-constexpr Duration kIdlePatience = Duration::seconds(1);
-constexpr Duration kTruncationPatience = Duration::milliseconds(20);
+constexpr Duration kIdleTimeout = Duration::seconds(1);
+constexpr Duration kTruncationTimeout = Duration::milliseconds(20);
 
 Error disk_full() {
   return Error{
@@ -37,9 +37,9 @@ JournalRole::JournalRole(Journal& journal, DiskReserve& reserve, JournalRolePort
       can_tidy_beside_(journal.tidy_beside() != nullptr),
       bounds_(bounds) {}
 
-Duration JournalRole::patience() const {
+Duration JournalRole::timeout() const {
   if (!waiting_.empty()) return Duration();
-  return has_truncation_ ? kTruncationPatience : kIdlePatience;
+  return has_truncation_ ? kTruncationTimeout : kIdleTimeout;
 }
 
 void JournalRole::turn(std::vector<ToJournal> messages, Duration steady) {
@@ -88,7 +88,7 @@ void JournalRole::fetch(const FetchBlob& asked) {
   auto bytes = journal_.read_blob(asked.id);
   if (!bytes.has_value() && bytes.error().code == ErrorCode::kCorruption) {
     [[maybe_unused]] const Status ignored =
-        journal_.note_damaged(asked.id);  // else the next run finds out again
+        journal_.record_damaged(asked.id);  // else the next run finds out again
   }
   port_.on_blob(asked, std::move(bytes));
 }

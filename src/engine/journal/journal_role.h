@@ -61,7 +61,7 @@ class JournalRole {
   /// Takes up what has arrived, perhaps nothing, and a bounded part of what waits.
   void turn(std::vector<ToJournal> messages, Duration steady);
   /// How long to wait for messages before the next turn.
-  Duration patience() const;
+  Duration timeout() const;
 
  private:
   void append(const std::vector<EventBatchRef>& batches, Duration steady);

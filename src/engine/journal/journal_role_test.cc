@@ -106,7 +106,7 @@ TEST(JournalRole, ADamagedBlobIsRememberedForTheNextStart) {
   ASSERT_EQ(desk.blobs.size(), 2U);
   EXPECT_EQ(desk.blobs[0].second.error().code, ErrorCode::kCorruption);
   EXPECT_EQ(desk.blobs[1].second.error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(*desk.journal.noted_damaged(), std::vector{BlobId(3)});
+  EXPECT_EQ(*desk.journal.recorded_damaged(), std::vector{BlobId(3)});
 }
 
 TEST(JournalRole, AfterARefusalNothingIsStoredAndTheReserveIsGivenUp) {
@@ -146,7 +146,7 @@ TEST(JournalRole, BatchesGoBeforeTheSlicesOfACheckpoint) {
   desk.turn({batch_of(1)});
   desk.turn(checkpoint_of(1));
   EXPECT_EQ(desk.slices, 0) << "one message a turn";
-  EXPECT_EQ(desk.role.patience(), Duration());
+  EXPECT_EQ(desk.role.timeout(), Duration());
   desk.turn({batch_of(2)});
   EXPECT_EQ(desk.durable.back(), Seq(2));
   EXPECT_EQ(desk.slices, 1);
@@ -180,10 +180,10 @@ TEST(JournalRole, TruncatesUpToTheCheckpointThatHistoryHasPassed) {
   EXPECT_EQ(desk.journal.batch_count(), 10U) << "the checkpoint is newer than history";
   desk.turn({HistoryStored{Seq(8)}});
   EXPECT_EQ(desk.journal.batch_count(), 7U) << "a piece at a time";
-  EXPECT_LT(desk.role.patience(), Duration::seconds(1));
+  EXPECT_LT(desk.role.timeout(), Duration::seconds(1));
   for (int i = 0; i < 6; ++i) desk.turn();
   EXPECT_EQ(desk.journal.batch_count(), 2U);
-  EXPECT_EQ(desk.role.patience(), Duration::seconds(1)) << "nothing is left to delete";
+  EXPECT_EQ(desk.role.timeout(), Duration::seconds(1)) << "nothing is left to delete";
 }
 
 TEST(JournalRole, ATruncationPausesBetweenBatches) {

@@ -44,7 +44,7 @@ constexpr std::array<LimitName, 10> kLimits = {{{"CPU", RLIMIT_CPU},
 
 /// What the child could not do, told through a pipe that exec closes.
 struct ChildFailure {
-  enum Stage { kNone, kGroups, kUser, kContainer, kStreams, kExec, kView } stage = kNone;
+  enum Stage { kNone, kGroups, kUser, kCgroup, kStreams, kExec, kView } stage = kNone;
   int error = 0;
   ErrorCode view_code = ErrorCode::kInternal;
   char view_text[512] = {};  ///< why the view could not be entered
@@ -97,7 +97,7 @@ void set_affinity(const Bitmap& cpus) {
   ::sched_setaffinity(0, sizeof set, &set);
 }
 
-bool enter_container(const std::string& file) {
+bool enter_cgroup(const std::string& file) {
   if (file.empty()) return true;
   const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -209,7 +209,7 @@ bool prepare_child(const ProcessSpec& spec, ChildFailure& failure) {
     }
     return is_good;
   };
-  if (!is_done(enter_container(spec.enter_file), ChildFailure::kContainer)) return false;
+  if (!is_done(enter_cgroup(spec.enter_file), ChildFailure::kCgroup)) return false;
   if (!is_done(take_groups(spec.user), ChildFailure::kGroups)) return false;
   if (!enter_view(spec, failure)) return false;
   set_affinity(spec.cpus);
@@ -250,8 +250,7 @@ Error describe(const ProcessSpec& spec, const ChildFailure& failure) {
     case ChildFailure::kView: return Error{failure.view_code, failure.view_text, ""};
     case ChildFailure::kStreams:
       return disk_error("cannot place the standard streams", failure.error);
-    case ChildFailure::kContainer:
-      return disk_error("cannot enter the step's cgroup", failure.error);
+    case ChildFailure::kCgroup: return disk_error("cannot enter the step's cgroup", failure.error);
     default: return disk_error("cannot become the user", failure.error);
   }
 }

@@ -36,7 +36,7 @@ struct ProcessSpec {
   int standard_in = -1;  ///< -1: /dev/null
   int standard_out = -1;
   int standard_error = -1;
-  std::string enter_file;      ///< cgroup.procs of its container; empty: none
+  std::string enter_file;      ///< cgroup.procs of its cgroup; empty: none
   Bitmap cpus;                 ///< real CPUs it may run on; empty: as we may
   MountView view;              ///< empty: the host's
   bool is_own_session = true;  ///< setsid

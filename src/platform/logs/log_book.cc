@@ -16,7 +16,7 @@ struct Concerns {
   bool operator()(const Body&) const {
     return std::is_same_v<Body, ExperimentCreated> || std::is_same_v<Body, ExperimentContinued> ||
            std::is_same_v<Body, ExperimentDeleted> || std::is_same_v<Body, SearchDecided> ||
-           std::is_same_v<Body, JobRequeued> || std::is_same_v<Body, RunNoted> ||
+           std::is_same_v<Body, JobRequeued> || std::is_same_v<Body, RunSignalled> ||
            std::is_same_v<Body, LogMatched> || std::is_same_v<Body, TrialEnded>;
   }
   bool operator()(const JobSubmitted& event) const { return event.spec->trial.value() != 0; }
@@ -102,13 +102,13 @@ struct LogBook::Follower {
     ++trial.run;
     trial.has_session = false;
   }
-  void operator()(const RunNoted& event) {
+  void operator()(const RunSignalled& event) {
     const auto found = book.jobs_.find(event.job);
-    if (found != book.jobs_.end() && event.note == RunNote::kSession)
+    if (found != book.jobs_.end() && event.note == RunSignal::kSession)
       book.trials_[found->second].has_session = true;
   }
   void operator()(const LogMatched& event) {
-    book.note_match(event.trial, event.match.run, event.match.policy);
+    book.record_match(event.trial, event.match.run, event.match.policy);
   }
   void operator()(const TrialEnded& event) { book.jobs_.erase(book.trials_[event.trial].job); }
 };
@@ -151,7 +151,7 @@ bool LogBook::is_matched(TrialId trial, std::uint32_t run, const std::string& po
   return found != trials_.end() && found->second.matched.contains({run, policy});
 }
 
-void LogBook::note_match(TrialId trial, std::uint32_t run, const std::string& policy) {
+void LogBook::record_match(TrialId trial, std::uint32_t run, const std::string& policy) {
   trials_[trial].matched.emplace(run, policy);
 }
 

@@ -44,7 +44,7 @@ class LogBook {
   const WatchRules* rules_of(TrialId trial);
   bool is_matched(TrialId trial, std::uint32_t run, const std::string& policy) const;
   /// It was found, and is on its way to the journal.
-  void note_match(TrialId trial, std::uint32_t run, const std::string& policy);
+  void record_match(TrialId trial, std::uint32_t run, const std::string& policy);
   /// The run reports by itself.
   bool has_session(TrialId trial, std::uint32_t run) const;
 

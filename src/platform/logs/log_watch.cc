@@ -119,9 +119,9 @@ void LogWatch::find_matches(const WatchRules& rules, NodeIndex node, const LogFr
         place = next < text.size() ? one.pattern->find(text, next) : std::nullopt;
         continue;
       }
-      out.emplace_back(NoteLogMatch{
+      out.emplace_back(RecordLogMatch{
           trial, node, {fragment.run, one.policy.name, one.policy.action, "", shown(line)}});
-      book_.note_match(trial, fragment.run, one.policy.name);
+      book_.record_match(trial, fragment.run, one.policy.name);
       break;
     }
   }

@@ -35,7 +35,7 @@ struct LogWatchTest : ::testing::Test {
     std::vector<std::string> words;
     const std::vector<LogFinding> findings = watch->read(NodeIndex(2), fragment).value();
     for (const LogFinding& finding : findings) {
-      if (const auto* note = get_if<NoteLogMatch>(&finding)) {
+      if (const auto* note = get_if<RecordLogMatch>(&finding)) {
         EXPECT_EQ(note->node, NodeIndex(2));
         EXPECT_EQ(note->trial, TrialId(1));
         words.push_back(note->match.policy + " " + std::to_string(note->match.run) + " " +
@@ -164,13 +164,13 @@ TEST_F(LogWatchTest, LinesOfRankZeroAreReports) {
 
 TEST_F(LogWatchTest, ARunThatReportsByItselfIsNotRead) {
   book.apply(watched_trial());
-  book.apply(batch_of(RunNoted{JobId(1), RunNote::kSession}));
+  book.apply(batch_of(RunSignalled{JobId(1), RunSignal::kSession}));
   EXPECT_EQ(read("step=1 loss=0.5\n", 0), Words{});
   book.apply(batch_of(JobRequeued{JobId(1), testing::at(2), 0}));
   LogFragment next = piece_of("step=1 loss=0.5\n");
   next.run = 2;
   EXPECT_EQ(read(next).size(), 1U);
-  EXPECT_TRUE(concerns_logs(batch_of(RunNoted{JobId(1), RunNote::kSession})));
+  EXPECT_TRUE(concerns_logs(batch_of(RunSignalled{JobId(1), RunSignal::kSession})));
   EXPECT_FALSE(concerns_logs(batch_of(JobSuspended{JobId(1)})));
 }
 

@@ -57,7 +57,7 @@ Result<EventBatch> drop_job(ClusterState& state, JobId id, Epoch epoch, TimePoin
     const Collection collection = found->second;
     const auto broken = broken_off(state.checkpoints(), collection, *job);
     add(CollectionEnded{id, false});
-    for (const CheckpointRef& one : broken) add(CheckpointNoted{one});
+    for (const CheckpointRef& one : broken) add(CheckpointRecorded{one});
     add(deletion_failed(collection, *job));
   }
   batch.seq = Seq(state.seq().value() + 1);

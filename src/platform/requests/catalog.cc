@@ -29,9 +29,9 @@ TrialId trial_of(const Document& document) {
 Status check_new_name(const Document& document) {
   TRY(admission::check_name("name", document.name));
   if (document.kind == DocumentKind::kModelVersion || trial_of(document).value() != 0) return {};
-  if (document.kind == DocumentKind::kWorkspace && document.name == kFirstPlaceName) {
+  if (document.kind == DocumentKind::kWorkspace && document.name == kUncategorized) {
     return fail(ErrorCode::kAlreadyExists,
-                fmt::format("there is a workspace named {} already", kFirstPlaceName), "");
+                fmt::format("there is a workspace named {} already", kUncategorized), "");
   }
   if (document.name.find('/') != std::string::npos)
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}: a name has no slash", document.name),
@@ -149,7 +149,7 @@ std::uint32_t known_use(const Draft& draft, const Document& use) {
 }
 
 /// Of the user who asks, as of the time at which it is asked.
-Result<Document> settled(Draft& draft, const StoreDocument& store, const Identity& identity) {
+Result<Document> completed(Draft& draft, const StoreDocument& store, const Identity& identity) {
   Document document = store.document;
   if (store.is_import && !identity.is_operator) return fail(access::not_allowed());
   if (!store.is_import) document.change_time = draft.now();
@@ -212,16 +212,17 @@ void rename_place(Draft& draft, const Document& known, const std::string& name) 
 
 }  // namespace
 
-Reply note_run(Draft& draft, const NoteRun& note, const Identity& identity) {
+Reply record_run(Draft& draft, const RecordRun& note, const Identity& identity) {
   const auto trial = access::find_running(draft.state(), note.trial, note.run, identity);
   if (!trial.has_value()) return refused(trial.error());
   const JobRun& run = *draft.state().jobs().find((*trial)->job)->run;
-  const bool is_known = note.note == RunNote::kSession ? run.has_session : run.is_stop_acknowledged;
-  if (!is_known) draft.add(RunNoted{(*trial)->job, note.note});
+  const bool is_known =
+      note.note == RunSignal::kSession ? run.has_session : run.is_stop_acknowledged;
+  if (!is_known) draft.add(RunSignalled{(*trial)->job, note.note});
   return {};
 }
 
-Reply note_checkpoint(Draft& draft, const NoteCheckpoint& note, const Identity& identity) {
+Reply record_checkpoint(Draft& draft, const RecordCheckpoint& note, const Identity& identity) {
   const Checkpoint& wanted = note.checkpoint;
   if (!is_checkpoint_name(wanted.uuid)) {
     return refused({ErrorCode::kInvalidArgument,
@@ -273,14 +274,14 @@ Reply note_checkpoint(Draft& draft, const NoteCheckpoint& note, const Identity& 
                       fmt::format("checkpoint {} was deleted", wanted.uuid), ""});
     }
   }
-  draft.add(CheckpointNoted{std::make_shared<const Checkpoint>(wanted)});
+  draft.add(CheckpointRecorded{std::make_shared<const Checkpoint>(wanted)});
   return {};
 }
 
 Reply store_document(Draft& draft, const StoreDocument& store, const Identity& identity) {
   if (const Status owned = check_trial(draft, store.document, identity); !owned.has_value())
     return refused(owned.error());
-  auto document = settled(draft, store, identity);
+  auto document = completed(draft, store, identity);
   if (!document.has_value()) return refused(document.error());
   if (!store.is_import) {
     const DocumentRef known = draft.state().catalog().find(document->kind, document->id);

@@ -6,14 +6,14 @@
 
 namespace muster::requests {
 
-/// Drafts RunNoted, once. Errors: as find_running.
-Reply note_run(Draft& draft, const NoteRun& note, const Identity& identity);
+/// Drafts RunSignalled, once. Errors: as find_running.
+Reply record_run(Draft& draft, const RecordRun& note, const Identity& identity);
 
 /// A checkpoint of a trial's present run, or a change of one that is known. A repeat changes
 /// nothing. Errors: as find_running for a new one; kFailedPrecondition for another one under a
 /// known uuid, for one that is deleted, and for one that the catalog names and that is to be
 /// deleted.
-Reply note_checkpoint(Draft& draft, const NoteCheckpoint& note, const Identity& identity);
+Reply record_checkpoint(Draft& draft, const RecordCheckpoint& note, const Identity& identity);
 
 /// Stores a new document (id 0), or a known one anew: where its change time is set, as a change of
 /// what was changed then. The reply's `document` is its id. Errors: kNotFound for what it names;

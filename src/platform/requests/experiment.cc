@@ -96,11 +96,11 @@ Status check_open(const Document& place) {
 /// is archived.
 Status check_place(const ClusterState& state, const ExperimentLabels& labels) {
   const auto is_first = [](const std::string& name) {
-    return name.empty() || name == kFirstPlaceName;
+    return name.empty() || name == kUncategorized;
   };
   if (is_first(labels.workspace) && is_first(labels.project)) return {};
   const std::string way_out = fmt::format(
-      "see muster workspace list and muster project list; leave both out for {}", kFirstPlaceName);
+      "see muster workspace list and muster project list; leave both out for {}", kUncategorized);
   const DocumentRef workspace = state.catalog().find(DocumentKind::kWorkspace, 0, labels.workspace);
   if (workspace == nullptr)
     return fail(ErrorCode::kNotFound, fmt::format("there is no workspace {}", labels.workspace),
@@ -115,7 +115,7 @@ Status check_place(const ClusterState& state, const ExperimentLabels& labels) {
   return check_open(*project);
 }
 
-constexpr Identity kHouse{UserId(0), GroupId(0), true};
+constexpr Identity kOperator{UserId(0), GroupId(0), true};
 
 }  // namespace
 
@@ -356,7 +356,7 @@ void stop_for_budget(Draft& draft, const Experiment& experiment) {
                       : fmt::format("its budget of {:g} GPU-hours is used up",
                                     static_cast<double>(budget.slot_time.microseconds()) / kHour);
   draft.add(std::move(change));
-  TrialVerbs(draft, experiment, kHouse)
+  TrialVerbs(draft, experiment, kOperator)
       .cancel(std::min(experiment.spec->preemption_timeout, Duration::minutes(1)));
 }
 
@@ -520,7 +520,7 @@ void end_unsearchable(Draft& draft, const Experiment& experiment, std::string wh
   change.state = ExperimentState::kStoppingError;
   change.detail = std::move(why);
   draft.add(std::move(change));
-  TrialVerbs(draft, experiment, kHouse)
+  TrialVerbs(draft, experiment, kOperator)
       .cancel(std::min(experiment.spec->preemption_timeout, Duration::minutes(1)));
 }
 
@@ -676,7 +676,7 @@ void give_up(Draft& draft, const Experiment& experiment, std::string why) {
   change.state = ExperimentState::kStoppingError;
   change.detail = std::move(why);
   draft.add(std::move(change));
-  TrialVerbs(draft, experiment, kHouse).cancel(experiment.spec->preemption_timeout);
+  TrialVerbs(draft, experiment, kOperator).cancel(experiment.spec->preemption_timeout);
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ Reply import_checkpoint(Draft& draft, const ImportCheckpoint& import, const Iden
                     fmt::format("checkpoint {} is trial {}'s", wanted.uuid, known->trial.value()),
                     ""});
   }
-  draft.add(CheckpointNoted{std::make_shared<const Checkpoint>(wanted)});
+  draft.add(CheckpointRecorded{std::make_shared<const Checkpoint>(wanted)});
   return {};
 }
 

@@ -16,7 +16,7 @@ Error no_trial(TrialId id) {
 
 }  // namespace
 
-Reply note_log_match(Draft& draft, const NoteLogMatch& note) {
+Reply record_log_match(Draft& draft, const RecordLogMatch& note) {
   const Trial* trial = draft.state().experiments().find(note.trial);
   if (trial == nullptr) return refused(no_trial(note.trial));
   const Job* job = draft.state().jobs().find(trial->job);

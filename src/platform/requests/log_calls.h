@@ -9,7 +9,7 @@ namespace muster::requests {
 /// A line that matches a policy of its trial: drafts LogMatched and what follows at once. What is
 /// known changes nothing. Errors: kNotFound; kInvalidArgument: the trial has had no such run, or
 /// the cluster no such node.
-Reply note_log_match(Draft& draft, const NoteLogMatch& note);
+Reply record_log_match(Draft& draft, const RecordLogMatch& note);
 
 /// Errors: kNotFound; kPermissionDenied; kInvalidArgument: not from -1 to 32767 days.
 Reply set_log_retention(Draft& draft, const SetLogRetention& set, const Identity& identity);

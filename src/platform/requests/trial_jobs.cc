@@ -12,7 +12,7 @@
 namespace muster::requests {
 namespace {
 
-constexpr Identity kHouse{UserId(0), GroupId(0), true};
+constexpr Identity kOperator{UserId(0), GroupId(0), true};
 
 bool has_gpus(const ClusterState& state, PartitionIndex partition) {
   return std::ranges::any_of(state.partition(partition).nodes, [&](NodeIndex node) {
@@ -47,7 +47,7 @@ Result<JobId> submit_for_owner(Draft& draft, std::shared_ptr<JobSpec> job, std::
   PreparedSubmit submission;
   submission.spec = std::move(job);
   submission.hold = hold;
-  const Reply reply = TRY(admission::submit(draft, submission, kHouse));
+  const Reply reply = TRY(admission::submit(draft, submission, kOperator));
   return reply.job;
 }
 

@@ -24,8 +24,8 @@ void go_back(JobEnding& ending, JobState state, std::uint16_t hold) {
 }
 
 /// A run that was asked to stop has stopped, whatever its exit says.
-void settle_stopped(const ClusterState& state, const Trial& trial, StopCall call,
-                    JobEnding& ending) {
+void decide_stopped_end(const ClusterState& state, const Trial& trial, StopCall call,
+                        JobEnding& ending) {
   switch (call) {
     case StopCall::kCancel: return end_for_good(ending, JobState::kCancelled);
     case StopCall::kSearch: return end_for_good(ending, JobState::kCompleted);
@@ -38,8 +38,8 @@ void settle_stopped(const ClusterState& state, const Trial& trial, StopCall call
 /// A script has ended in good order while its search waits for a report at the trial's target: the
 /// search has taken the trial further while the run was ending, or the script stopped short. It
 /// runs again, unless it did so before and got no further.
-void settle_early(const ClusterState& state, const Trial& trial, const ExperimentSpec& spec,
-                  JobEnding& ending) {
+void decide_early_end(const ClusterState& state, const Trial& trial, const ExperimentSpec& spec,
+                      JobEnding& ending) {
   if (!trial.ended_early_at || trial.units > *trial.ended_early_at) {
     go_back(ending, JobState::kCompleted, trial_hold(state, trial));
     ending.is_early = true;
@@ -63,7 +63,8 @@ bool answers_stop(const JobRun& run, const JobEnding& ending) {
 
 }  // namespace
 
-void settle_run(const ClusterState& state, const Job& job, bool is_own_fault, JobEnding& ending) {
+void decide_run_end(const ClusterState& state, const Job& job, bool is_own_fault,
+                    JobEnding& ending) {
   const Trial* trial = trial_of(state, job);
   if (trial == nullptr) return;
   const Experiment& experiment = *state.experiments().find(trial->experiment);
@@ -72,11 +73,11 @@ void settle_run(const ClusterState& state, const Job& job, bool is_own_fault, Jo
   if (trial->stop) return end_for_good(ending, JobState::kCompleted);
   if (trial->is_invalid) return end_for_good(ending, JobState::kCompleted);
   if (job.run != nullptr && job.run->stop && answers_stop(*job.run, ending))
-    return settle_stopped(state, *trial, job.run->stop->call, ending);
+    return decide_stopped_end(state, *trial, job.run->stop->call, ending);
   if (!is_searching(experiment.state)) return;  // there is nothing more that it could wait for
   if (trial->is_waiting) return go_back(ending, JobState::kCompleted, trial_hold(state, *trial));
   if (ending.state == JobState::kCompleted && trial->target)
-    return settle_early(state, *trial, *experiment.spec, ending);
+    return decide_early_end(state, *trial, *experiment.spec, ending);
   if (ending.state == JobState::kCompleted || ending.state == JobState::kCancelled) return;
   if (!is_own_fault) return go_back(ending, ending.state, trial_hold(state, *trial));
   if (std::string refusal = retry_refusal(*trial, run_number(job)); !refusal.empty()) {

@@ -16,7 +16,8 @@ namespace muster {
 /// Turns the end of a run into what it is for its trial: its last, a stop that was asked for, or a
 /// failure after which it is tried again. `is_own_fault`: the script ended by itself. Leaves other
 /// jobs' ends alone.
-void settle_run(const ClusterState& state, const Job& job, bool is_own_fault, JobEnding& ending);
+void decide_run_end(const ClusterState& state, const Job& job, bool is_own_fault,
+                    JobEnding& ending);
 
 /// How a trial ended whose job is over. Requires: job.is_over().
 TrialEnded trial_end(const ClusterState& state, const Job& job, const Trial& trial);

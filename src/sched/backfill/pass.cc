@@ -23,7 +23,7 @@ Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& op
   if (memo_.config_revision != snapshot.config_revision()) {
     memo_ = {};
     memo_.config_revision = snapshot.config_revision();
-    memo_.static_order = static_order(snapshot.facts());
+    memo_.static_order = static_order(snapshot.inventory());
   }
   if (memo_.usable_number == 0 || memo_.usable != snapshot.usable()) {
     memo_.usable = snapshot.usable();
@@ -39,9 +39,9 @@ void Pass::refresh_order() {
     NodeSet nodes(snapshot_.node_count());
     for (const auto& [revision, node] : *changes) nodes.set(node);
     changed_ = nodes.first(snapshot_.node_count());
-    memo_.order.update(snapshot_.facts(), timeline_.free(), changed_);
+    memo_.order.update(snapshot_.inventory(), timeline_.free(), changed_);
   } else {
-    memo_.order = BestFitOrder(snapshot_.facts(), timeline_.free());
+    memo_.order = BestFitOrder(snapshot_.inventory(), timeline_.free());
   }
 }
 
@@ -102,9 +102,10 @@ NodeSet Pass::members_of(const Shape& shape, PartitionIndex partition) const {
 bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const {
   const Demand& demand = shape.demand_in(partition);
   const ResourceRequest& request = *demand.request;
-  const Fitter fitter(snapshot_.facts(), demand, node_rule(snapshot_.facts(), request, partition));
+  const Fitter fitter(snapshot_.inventory(), demand,
+                      node_rule(snapshot_.inventory(), request, partition));
   Seeking how{Effort::kVerdict};
-  return place(fitter, WholeCluster(snapshot_.facts()),
+  return place(fitter, WholeCluster(snapshot_.inventory()),
                node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order,
                allowed, &how)
              .has_value() ||
@@ -125,11 +126,11 @@ void Pass::enter_lane(ShapeIndex index, PartitionIndex partition) {
         lane, Lane{index, &shape, tier, {}, shape.ready.begin(), shape.ready.begin(), false});
   }
   const Demand& demand = shape.demand_in(partition);
-  const NodeRule rule = node_rule(snapshot_.facts(), *demand.request, partition);
+  const NodeRule rule = node_rule(snapshot_.inventory(), *demand.request, partition);
   PassMemo::Screened& known = memo_.screened.at({shape.serial, partition});
   lane->parts.push_back({partition, &known, known.allowed,
                          node_limits(*demand.request, snapshot_.partition(partition)).limits,
-                         Fitter(snapshot_.facts(), demand, rule)});
+                         Fitter(snapshot_.inventory(), demand, rule)});
   find_room(lane->parts.back());
 }
 

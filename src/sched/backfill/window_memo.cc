@@ -35,7 +35,7 @@ void WindowMemo::keep(Question question, const std::optional<FuturePlacement>& a
   now_ = now;
   allowed_ = question.allowed;
   (question.started_on & question.allowed).for_each([this](NodeIndex node) {
-    unsettled_.push_back(node);
+    uncertain_.push_back(node);
   });
   kept_ = std::move(question.kept);
   answer_ = answer;
@@ -56,7 +56,7 @@ bool WindowMemo::is_comparable(const Question& question) const {
 }
 
 bool WindowMemo::holds_for(const Question& question) const {
-  if (!is_comparable(question) || !unsettled_.empty() || question.started_on.intersects(allowed_))
+  if (!is_comparable(question) || !uncertain_.empty() || question.started_on.intersects(allowed_))
     return false;
   if (answer_ && answer_->start <= question.timeline.now()) return false;
   const auto changed = changed_nodes(question.snapshot, revision_, allowed_);
@@ -70,7 +70,7 @@ std::optional<SearchMemory> WindowMemo::take_memory(const Question& question) {
   auto changed = changed_nodes(question.snapshot, revision_, allowed_);
   if (!changed) return memory;
   memory.changed = std::move(*changed);
-  memory.changed.insert(memory.changed.end(), unsettled_.begin(), unsettled_.end());
+  memory.changed.insert(memory.changed.end(), uncertain_.begin(), uncertain_.end());
   (question.started_on & allowed_).for_each([&](NodeIndex node) {
     memory.changed.push_back(node);
   });

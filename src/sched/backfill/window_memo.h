@@ -50,7 +50,7 @@ class WindowMemo {
   std::uint64_t revision_ = 0;  ///< the snapshot's; 0: nothing is known
   TimePoint now_;
   NodeSet allowed_;
-  std::vector<NodeIndex> unsettled_;  ///< allowed nodes of starts that the snapshot did not know of
+  std::vector<NodeIndex> uncertain_;  ///< allowed nodes of starts that the snapshot did not know of
   std::vector<KeptRoom> kept_;
   std::optional<FuturePlacement> answer_;
   std::optional<SearchCheckpoint> early_;  ///< see SearchMemory

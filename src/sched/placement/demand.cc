@@ -12,20 +12,20 @@
 namespace muster::sched {
 namespace {
 
-NodeFacts facts_of(const NodeConfig& node, const ClusterSettings& settings) {
-  NodeFacts facts;
-  facts.cpus = node.cpus;
-  facts.sockets = node.boards * node.sockets;
-  facts.cores_per_socket = node.cores_per_socket;
-  facts.threads_per_core = std::max(node.threads_per_core, 1U);
+NodeInventory facts_of(const NodeConfig& node, const ClusterSettings& settings) {
+  NodeInventory inventory;
+  inventory.cpus = node.cpus;
+  inventory.sockets = node.boards * node.sockets;
+  inventory.cores_per_socket = node.cores_per_socket;
+  inventory.threads_per_core = std::max(node.threads_per_core, 1U);
   // A node may be configured with fewer CPUs than threads; then a CPU is the unit, as in Slurm.
-  const bool has_threads =
-      node.cpus % facts.threads_per_core == 0 && node.cpus > facts.sockets * node.cores_per_socket;
-  facts.core_unit = settings.is_core_consumable && has_threads ? facts.threads_per_core : 1;
-  facts.tmp_disk_mib = node.tmp_disk_mib;
-  facts.weight = node.weight;
-  facts.memory_mib = node.memory_mib;
-  return facts;
+  const bool has_threads = node.cpus % inventory.threads_per_core == 0 &&
+                           node.cpus > inventory.sockets * node.cores_per_socket;
+  inventory.core_unit = settings.is_core_consumable && has_threads ? inventory.threads_per_core : 1;
+  inventory.tmp_disk_mib = node.tmp_disk_mib;
+  inventory.weight = node.weight;
+  inventory.memory_mib = node.memory_mib;
+  return inventory;
 }
 
 GresKindId intern(std::vector<GresKind>& kinds, const GresPool& pool) {
@@ -36,31 +36,32 @@ GresKindId intern(std::vector<GresKind>& kinds, const GresPool& pool) {
   return GresKindId(index);
 }
 
-void fill_totals(ClusterFacts& facts) {
+void fill_totals(ClusterInventory& inventory) {
   // Memory that is not handed out is never used up: only the node's size limits a request then.
   constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max() / 4;
-  std::size_t kind_count = facts.kinds.size();
-  for (const PartitionConfig& partition : facts.config.partitions) {
+  std::size_t kind_count = inventory.kinds.size();
+  for (const PartitionConfig& partition : inventory.config.partitions) {
     const bool is_limited = partition.max_cpus_per_node > 0;
-    facts.cpu_quotas.push_back(
+    inventory.cpu_quotas.push_back(
         is_limited ? std::optional(GresKindId(static_cast<std::uint16_t>(kind_count++)))
                    : std::nullopt);
   }
-  facts.total = FreeTable(facts.nodes.size(), kind_count);
-  for (std::uint32_t i = 0; i < facts.nodes.size(); ++i) {
-    const NodeConfig& node = facts.config.nodes[i];
-    facts.total.cpus(NodeIndex(i)) = static_cast<std::int32_t>(node.cpus);
-    facts.total.memory_mib(NodeIndex(i)) = facts.config.settings.is_memory_consumable
-                                               ? static_cast<std::int64_t>(node.memory_mib)
-                                               : kUnlimited;
+  inventory.total = FreeTable(inventory.nodes.size(), kind_count);
+  for (std::uint32_t i = 0; i < inventory.nodes.size(); ++i) {
+    const NodeConfig& node = inventory.config.nodes[i];
+    inventory.total.cpus(NodeIndex(i)) = static_cast<std::int32_t>(node.cpus);
+    inventory.total.memory_mib(NodeIndex(i)) = inventory.config.settings.is_memory_consumable
+                                                   ? static_cast<std::int64_t>(node.memory_mib)
+                                                   : kUnlimited;
     for (const GresPool& pool : node.gres) {
-      facts.total.gres(NodeIndex(i), intern(facts.kinds, pool)) +=
+      inventory.total.gres(NodeIndex(i), intern(inventory.kinds, pool)) +=
           static_cast<std::int32_t>(pool.count);
     }
-    for (std::size_t p = 0; p < facts.cpu_quotas.size(); ++p) {
-      if (!facts.cpu_quotas[p]) continue;
-      const std::uint32_t limit = facts.config.partitions[p].max_cpus_per_node;
-      facts.total.gres(NodeIndex(i), *facts.cpu_quotas[p]) = static_cast<std::int32_t>(limit);
+    for (std::size_t p = 0; p < inventory.cpu_quotas.size(); ++p) {
+      if (!inventory.cpu_quotas[p]) continue;
+      const std::uint32_t limit = inventory.config.partitions[p].max_cpus_per_node;
+      inventory.total.gres(NodeIndex(i), *inventory.cpu_quotas[p]) =
+          static_cast<std::int32_t>(limit);
     }
   }
 }
@@ -86,20 +87,21 @@ bool matches(const ResourceRequest& request, const NodeConfig& node) {
   return meets(request.features, node);
 }
 
-NodeSet preferred_nodes(const Demand& demand, const ClusterFacts& facts) {
-  NodeSet preferred(facts.node_count());
+NodeSet preferred_nodes(const Demand& demand, const ClusterInventory& inventory) {
+  NodeSet preferred(inventory.node_count());
   demand.feasible.for_each([&](NodeIndex node) {
-    if (meets(demand.request->preferred, facts.config.nodes[node.value()])) preferred.set(node);
+    if (meets(demand.request->preferred, inventory.config.nodes[node.value()])) preferred.set(node);
   });
   return preferred;
 }
 
-std::vector<GresNeed> resolve(const std::vector<GresAmount>& amounts, const ClusterFacts& facts) {
+std::vector<GresNeed> resolve(const std::vector<GresAmount>& amounts,
+                              const ClusterInventory& inventory) {
   std::vector<GresNeed> needs;
   for (const GresAmount& amount : amounts) {
     if (amount.count == 0) continue;
     needs.push_back(
-        {facts.matching_kinds(amount.name, amount.type), amount.count, amount.name == "gpu"});
+        {inventory.matching_kinds(amount.name, amount.type), amount.count, amount.name == "gpu"});
   }
   return needs;
 }
@@ -137,7 +139,7 @@ void add_checks(Demand& demand) {
 }
 
 /// --ntasks-per-gpu without a number of GPUs: as many as the tasks need.
-void add_implied_gpus(Demand& demand, const ClusterFacts& facts) {
+void add_implied_gpus(Demand& demand, const ClusterInventory& inventory) {
   const ResourceRequest& request = *demand.request;
   const auto is_gpu = [](const GresNeed& need) { return need.is_gpu; };
   const bool has_gpus = std::ranges::any_of(demand.per_node, is_gpu) ||
@@ -146,14 +148,14 @@ void add_implied_gpus(Demand& demand, const ClusterFacts& facts) {
   if (request.tasks_per_gpu == 0 || has_gpus) return;
   const std::uint32_t count =
       (request.task_count + request.tasks_per_gpu - 1) / request.tasks_per_gpu;
-  demand.per_job.push_back({facts.matching_kinds("gpu", ""), count, true});
+  demand.per_job.push_back({inventory.matching_kinds("gpu", ""), count, true});
 }
 
-void resolve_required(Demand& demand, const ClusterFacts& facts) {
-  demand.required = NodeSet(facts.node_count());
+void resolve_required(Demand& demand, const ClusterInventory& inventory) {
+  demand.required = NodeSet(inventory.node_count());
   const auto& names = demand.request->required_nodes;
-  for (std::uint32_t i = 0; i < facts.node_count() && !names.empty(); ++i) {
-    if (std::ranges::binary_search(names, facts.config.nodes[i].name))
+  for (std::uint32_t i = 0; i < inventory.node_count() && !names.empty(); ++i) {
+    if (std::ranges::binary_search(names, inventory.config.nodes[i].name))
       demand.required.set(NodeIndex(i));
   }
   demand.required_count = demand.required.count();
@@ -161,55 +163,55 @@ void resolve_required(Demand& demand, const ClusterFacts& facts) {
 }
 
 /// What a request can tell two nodes apart by, but for their names.
-auto class_key(const ClusterFacts& facts, NodeIndex index) {
-  const NodeConfig& node = facts.config.nodes[index.value()];
-  const NodeFree free = facts.total.at(index);
+auto class_key(const ClusterInventory& inventory, NodeIndex index) {
+  const NodeConfig& node = inventory.config.nodes[index.value()];
+  const NodeFree free = inventory.total.at(index);
   return std::tuple(std::array{node.cpus, node.boards, node.sockets, node.cores_per_socket,
                                node.threads_per_core, node.tmp_disk_mib, node.weight},
                     node.memory_mib, node.features,
-                    std::vector<std::int32_t>(free.gres, free.gres + facts.total.kind_count()));
+                    std::vector<std::int32_t>(free.gres, free.gres + inventory.total.kind_count()));
 }
 
-void sort_into_classes(ClusterFacts& facts) {
-  std::map<decltype(class_key(facts, NodeIndex())), std::uint32_t> known;
-  for (std::uint32_t i = 0; i < facts.nodes.size(); ++i) {
+void sort_into_classes(ClusterInventory& inventory) {
+  std::map<decltype(class_key(inventory, NodeIndex())), std::uint32_t> known;
+  for (std::uint32_t i = 0; i < inventory.nodes.size(); ++i) {
     const auto [place, is_new] = known.try_emplace(
-        class_key(facts, NodeIndex(i)), static_cast<std::uint32_t>(facts.classes.size()));
-    if (is_new) facts.classes.push_back(NodeIndex(i));
-    facts.class_of.push_back(place->second);
-    facts.by_weight.push_back(NodeIndex(i));
+        class_key(inventory, NodeIndex(i)), static_cast<std::uint32_t>(inventory.classes.size()));
+    if (is_new) inventory.classes.push_back(NodeIndex(i));
+    inventory.class_of.push_back(place->second);
+    inventory.by_weight.push_back(NodeIndex(i));
   }
-  std::ranges::stable_sort(facts.by_weight, {},
-                           [&](NodeIndex node) { return facts.nodes[node.value()].weight; });
+  std::ranges::stable_sort(inventory.by_weight, {},
+                           [&](NodeIndex node) { return inventory.nodes[node.value()].weight; });
 }
 
 }  // namespace
 
-std::shared_ptr<const ClusterFacts> ClusterFacts::create(ClusterConfig config) {
-  auto facts = std::make_shared<ClusterFacts>();
-  facts->config = std::move(config);
-  facts->all = NodeSet(facts->config.nodes.size());
-  for (const NodeConfig& node : facts->config.nodes) {
-    facts->all.set(NodeIndex(static_cast<std::uint32_t>(facts->nodes.size())));
-    facts->nodes.push_back(facts_of(node, facts->config.settings));
-    for (const GresPool& pool : node.gres) intern(facts->kinds, pool);
+std::shared_ptr<const ClusterInventory> ClusterInventory::create(ClusterConfig config) {
+  auto inventory = std::make_shared<ClusterInventory>();
+  inventory->config = std::move(config);
+  inventory->all = NodeSet(inventory->config.nodes.size());
+  for (const NodeConfig& node : inventory->config.nodes) {
+    inventory->all.set(NodeIndex(static_cast<std::uint32_t>(inventory->nodes.size())));
+    inventory->nodes.push_back(facts_of(node, inventory->config.settings));
+    for (const GresPool& pool : node.gres) intern(inventory->kinds, pool);
   }
-  for (const PartitionConfig& partition : facts->config.partitions) {
-    NodeSet nodes(facts->nodes.size());
+  for (const PartitionConfig& partition : inventory->config.partitions) {
+    NodeSet nodes(inventory->nodes.size());
     for (const NodeIndex node : partition.nodes) {
-      CHECK(node.value() < facts->nodes.size(), "partition {} names node {}", partition.name,
+      CHECK(node.value() < inventory->nodes.size(), "partition {} names node {}", partition.name,
             node.value());
       nodes.set(node);
     }
-    facts->partition_nodes.push_back(std::move(nodes));
+    inventory->partition_nodes.push_back(std::move(nodes));
   }
-  fill_totals(*facts);
-  sort_into_classes(*facts);
-  return facts;
+  fill_totals(*inventory);
+  sort_into_classes(*inventory);
+  return inventory;
 }
 
-std::vector<GresKindId> ClusterFacts::matching_kinds(const std::string& name,
-                                                     const std::string& type) const {
+std::vector<GresKindId> ClusterInventory::matching_kinds(const std::string& name,
+                                                         const std::string& type) const {
   std::vector<GresKindId> result;
   for (std::uint16_t i = 0; i < kinds.size(); ++i) {
     if (kinds[i].name == name && (type.empty() || kinds[i].type == type))
@@ -218,11 +220,11 @@ std::vector<GresKindId> ClusterFacts::matching_kinds(const std::string& name,
   return result;
 }
 
-std::optional<GresKindId> ClusterFacts::cpu_quota(PartitionIndex partition) const {
+std::optional<GresKindId> ClusterInventory::cpu_quota(PartitionIndex partition) const {
   return partition.value() < cpu_quotas.size() ? cpu_quotas[partition.value()] : std::nullopt;
 }
 
-NodeAmount ClusterFacts::charged(NodeAmount amount, PartitionIndex partition) const {
+NodeAmount ClusterInventory::charged(NodeAmount amount, PartitionIndex partition) const {
   std::erase_if(amount.gres,
                 [this](const GresCount& part) { return part.kind.value() >= kinds.size(); });
   const std::optional<GresKindId> quota = cpu_quota(partition);
@@ -233,37 +235,38 @@ NodeAmount ClusterFacts::charged(NodeAmount amount, PartitionIndex partition) co
   return amount;
 }
 
-NodeSet matching_nodes(const ResourceRequest& request, const ClusterFacts& facts) {
+NodeSet matching_nodes(const ResourceRequest& request, const ClusterInventory& inventory) {
   std::vector<bool> matching;
-  for (const NodeIndex like : facts.classes)
-    matching.push_back(matches(request, facts.config.nodes[like.value()]));
-  NodeSet result(facts.node_count());
-  for (std::uint32_t i = 0; i < facts.node_count(); ++i) {
-    if (!matching[facts.class_of[i]]) continue;
+  for (const NodeIndex like : inventory.classes)
+    matching.push_back(matches(request, inventory.config.nodes[like.value()]));
+  NodeSet result(inventory.node_count());
+  for (std::uint32_t i = 0; i < inventory.node_count(); ++i) {
+    if (!matching[inventory.class_of[i]]) continue;
     const bool is_excluded =
         !request.excluded_nodes.empty() &&
-        std::ranges::binary_search(request.excluded_nodes, facts.config.nodes[i].name);
+        std::ranges::binary_search(request.excluded_nodes, inventory.config.nodes[i].name);
     result.put(NodeIndex(i), !is_excluded);
   }
   return result;
 }
 
-Demand Demand::compile(std::shared_ptr<const ResourceRequest> request, const ClusterFacts& facts) {
+Demand Demand::compile(std::shared_ptr<const ResourceRequest> request,
+                       const ClusterInventory& inventory) {
   Demand demand;
   demand.request = std::move(request);
-  demand.per_node = resolve(demand.request->gres_per_node, facts);
-  demand.per_task = resolve(demand.request->gres_per_task, facts);
-  demand.per_job = resolve(demand.request->gres_per_job, facts);
-  add_implied_gpus(demand, facts);
+  demand.per_node = resolve(demand.request->gres_per_node, inventory);
+  demand.per_task = resolve(demand.request->gres_per_task, inventory);
+  demand.per_job = resolve(demand.request->gres_per_job, inventory);
+  add_implied_gpus(demand, inventory);
   if (demand.per_job.size() > kJobNeedMax) {
     demand.per_job.resize(kJobNeedMax);
     demand.has_unknown_name = true;
   }
   add_checks(demand);
-  resolve_required(demand, facts);
-  demand.feasible = matching_nodes(*demand.request, facts);
+  resolve_required(demand, inventory);
+  demand.feasible = matching_nodes(*demand.request, inventory);
   if (!demand.request->preferred.alternatives.empty())
-    demand.preferred = preferred_nodes(demand, facts);
+    demand.preferred = preferred_nodes(demand, inventory);
   return demand;
 }
 

@@ -15,8 +15,8 @@
 
 namespace muster::sched {
 
-/// The facts of one node that no event but a configuration changes. Memory in MiB.
-struct NodeFacts {
+/// What of one node only a configuration changes. Memory in MiB.
+struct NodeInventory {
   std::uint32_t cpus = 0;
   std::uint32_t sockets = 1;
   std::uint32_t cores_per_socket = 1;
@@ -28,9 +28,9 @@ struct NodeFacts {
 };
 
 /// The configured cluster with its names interned.
-struct ClusterFacts {
+struct ClusterInventory {
   ClusterConfig config;
-  std::vector<NodeFacts> nodes;
+  std::vector<NodeInventory> nodes;
   std::vector<GresKind> kinds;
   FreeTable total;  ///< what an empty cluster has free, quotas included
   NodeSet all;
@@ -40,7 +40,7 @@ struct ClusterFacts {
   std::vector<NodeIndex> classes;    ///< by class: one of its nodes
   std::vector<NodeIndex> by_weight;  ///< all nodes, in rising weight
 
-  static std::shared_ptr<const ClusterFacts> create(ClusterConfig config);
+  static std::shared_ptr<const ClusterInventory> create(ClusterConfig config);
   /// The kinds a request of (name, type) may take; an empty type matches every type. Rising.
   std::vector<GresKindId> matching_kinds(const std::string& name, const std::string& type) const;
   std::size_t node_count() const { return nodes.size(); }
@@ -93,11 +93,12 @@ struct Demand {
   std::uint32_t required_count = 0;
   bool has_unknown_name = false;  ///< a required node or resource that the cluster does not have
 
-  static Demand compile(std::shared_ptr<const ResourceRequest> request, const ClusterFacts& facts);
+  static Demand compile(std::shared_ptr<const ResourceRequest> request,
+                        const ClusterInventory& inventory);
 };
 
 /// Nodes that have one alternative's features, are not excluded, and are large enough in sockets,
 /// cores, threads and temporary disk.
-NodeSet matching_nodes(const ResourceRequest& request, const ClusterFacts& facts);
+NodeSet matching_nodes(const ResourceRequest& request, const ClusterInventory& inventory);
 
 }  // namespace muster::sched

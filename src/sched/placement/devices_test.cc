@@ -41,19 +41,20 @@ struct Verdict {
   bool is_placed = false;
   Seeking how;
 };
-Verdict verdict_on(const ClusterFacts& facts, const ResourceRequest& request) {
-  const Demand demand = Demand::compile(std::make_shared<const ResourceRequest>(request), facts);
-  const Fitter fitter(facts, demand, node_rule(facts, request, PartitionIndex(0)));
+Verdict verdict_on(const ClusterInventory& inventory, const ResourceRequest& request) {
+  const Demand demand =
+      Demand::compile(std::make_shared<const ResourceRequest>(request), inventory);
+  const Fitter fitter(inventory, demand, node_rule(inventory, request, PartitionIndex(0)));
   Verdict verdict{false, {Effort::kVerdict}};
-  verdict.is_placed =
-      place(fitter, WholeCluster(facts), node_limits(request, facts.config.partitions[0]).limits,
-            facts.by_weight, demand.feasible, &verdict.how)
-          .has_value();
+  verdict.is_placed = place(fitter, WholeCluster(inventory),
+                            node_limits(request, inventory.config.partitions[0]).limits,
+                            inventory.by_weight, demand.feasible, &verdict.how)
+                          .has_value();
   return verdict;
 }
 
 TEST(Devices, LargeJobsOfTwoKindsOfNodesAreSettledInBoundedSteps) {
-  const auto facts = ClusterFacts::create(two_kinds(2000));
+  const auto inventory = ClusterInventory::create(two_kinds(2000));
   // With a nodes of the first kind and b of the second, 4a + 64b tasks and 8a + b GPUs: on paper, a
   // + b is 1,418 at least for the last two.
   for (const auto& [request, is_possible] :
@@ -62,11 +63,11 @@ TEST(Devices, LargeJobsOfTwoKindsOfNodesAreSettledInBoundedSteps) {
         std::pair(gpus_and_tasks(5000, 60'000, 1'400), false),
         std::pair(gpus_and_tasks(5000, 60'000, 1'420), true),
         std::pair(gpus_and_tasks(9001, 1), false), std::pair(gpus_and_tasks(1, 68'001), false)}) {
-    const Verdict verdict = verdict_on(*facts, request);
+    const Verdict verdict = verdict_on(*inventory, request);
     EXPECT_EQ(verdict.is_placed, is_possible) << request.task_count << " " << request.max_nodes;
     EXPECT_FALSE(!verdict.is_placed && verdict.how.is_undecided) << "there is a proof";
     EXPECT_LT(verdict.how.cost, 50'000U);
-    EXPECT_EQ(check_satisfiable(*facts, request, PartitionIndex(0), Duration::seconds(1))
+    EXPECT_EQ(check_satisfiable(*inventory, request, PartitionIndex(0), Duration::seconds(1))
                   .is_satisfiable(),
               is_possible);
   }
@@ -83,11 +84,11 @@ TEST(Devices, AWaitingJobCostsAPassNoMoreThanItsBound) {
   }
   const ResourceRequest request = gpus_and_tasks(1500, 18'600);
   const Demand demand =
-      Demand::compile(std::make_shared<const ResourceRequest>(request), snapshot.facts());
-  const Fitter fitter(snapshot.facts(), demand,
-                      node_rule(snapshot.facts(), request, PartitionIndex(0)));
+      Demand::compile(std::make_shared<const ResourceRequest>(request), snapshot.inventory());
+  const Fitter fitter(snapshot.inventory(), demand,
+                      node_rule(snapshot.inventory(), request, PartitionIndex(0)));
   Timeline timeline(snapshot, at(0), PlanOptions());
-  const std::vector<NodeIndex> order = static_order(snapshot.facts());
+  const std::vector<NodeIndex> order = static_order(snapshot.inventory());
   const NodeSet all = demand.feasible;
   const StartQuestion question{fitter, {1, UINT32_MAX}, order, all, all, Duration::seconds(1000)};
   std::uint64_t cost = 0;
@@ -105,22 +106,22 @@ TEST(Devices, AWaitingJobCostsAPassNoMoreThanItsBound) {
 /// every one is tried.
 class BruteForce {
  public:
-  BruteForce(const ClusterFacts& facts, const ResourceRequest& request)
-      : facts_(facts),
+  BruteForce(const ClusterInventory& inventory, const ResourceRequest& request)
+      : inventory_(inventory),
         request_(request),
-        demand_(Demand::compile(std::make_shared<const ResourceRequest>(request), facts)),
-        fitter_(facts, demand_, node_rule(facts, request, PartitionIndex(0))) {}
+        demand_(Demand::compile(std::make_shared<const ResourceRequest>(request), inventory)),
+        fitter_(inventory, demand_, node_rule(inventory, request, PartitionIndex(0))) {}
   bool is_possible() { return try_from(0, 0, 0, 0); }
 
  private:
   bool try_from(std::uint32_t node, std::uint32_t nodes, std::uint64_t tasks, std::uint32_t gpus) {
     const std::uint32_t wanted = demand_.per_job[0].count;
-    const NodeLimits limits = node_limits(request_, facts_.config.partitions[0]).limits;
-    if (node == facts_.node_count())
+    const NodeLimits limits = node_limits(request_, inventory_.config.partitions[0]).limits;
+    if (node == inventory_.node_count())
       return nodes >= limits.min && nodes <= limits.max && gpus == wanted &&
              tasks >= least_task_count(request_, limits);
     if (try_from(node + 1, nodes, tasks, gpus)) return true;
-    const NodeFree free = facts_.total.at(NodeIndex(node));
+    const NodeFree free = inventory_.total.at(NodeIndex(node));
     for (std::uint32_t share = fitter_.may_lack(0) ? 0 : 1;
          share <= std::min<std::uint32_t>(8, wanted - gpus); ++share) {
       Shares shares{};
@@ -130,7 +131,7 @@ class BruteForce {
     }
     return false;
   }
-  const ClusterFacts& facts_;
+  const ClusterInventory& inventory_;
   const ResourceRequest& request_;
   Demand demand_;
   Fitter fitter_;
@@ -146,7 +147,7 @@ TEST(Devices, SmallClustersByBruteForce) {
       nodes.push_back(gpu_node(n, static_cast<std::uint32_t>(4 << rng.below(3)),
                                static_cast<std::uint32_t>(rng.below(5))));
     }
-    const auto facts = ClusterFacts::create(make_cluster(std::move(nodes)));
+    const auto inventory = ClusterInventory::create(make_cluster(std::move(nodes)));
     ResourceRequest request = gpus_and_tasks(static_cast<std::uint32_t>(1 + rng.below(10)),
                                              static_cast<std::uint32_t>(1 + rng.below(12)));
     request.cpus_per_task = static_cast<std::uint32_t>(1 + rng.below(6));
@@ -158,10 +159,10 @@ TEST(Devices, SmallClustersByBruteForce) {
     }
     if (request.tasks_per_gpu > 0 && rng.chance(0.7))
       request.task_count = request.tasks_per_gpu * request.gres_per_job[0].count;
-    BruteForce oracle(*facts, request);
+    BruteForce oracle(*inventory, request);
     const bool is_possible = oracle.is_possible();
     possible += is_possible ? 1 : 0;
-    const Verdict verdict = verdict_on(*facts, request);
+    const Verdict verdict = verdict_on(*inventory, request);
     EXPECT_EQ(verdict.is_placed, is_possible)
         << "seed " << seed << " case " << i << ": " << request.gres_per_job[0].count << " GPUs, "
         << request.task_count << " tasks of " << request.cpus_per_task << " CPUs, "
@@ -172,11 +173,12 @@ TEST(Devices, SmallClustersByBruteForce) {
 }
 
 TEST(Devices, CpusOfGpusLeaveTheTasksEven) {
-  const auto facts = ClusterFacts::create(make_cluster({gpu_node(0, 32, 4), gpu_node(1, 32, 4)}));
+  const auto inventory =
+      ClusterInventory::create(make_cluster({gpu_node(0, 32, 4), gpu_node(1, 32, 4)}));
   ResourceRequest request = on_nodes(2, 8);
   request.gres_per_node = {{"gpu", "", 4}};
   request.cpus_per_gpu = 4;
-  ClusterSnapshot snapshot = make_snapshot(facts->config);
+  ClusterSnapshot snapshot = make_snapshot(inventory->config);
   snapshot.add_pending(make_job(1, request));
   EXPECT_EQ(placed(plan(snapshot, at(0), PlanOptions()), 1), "n0:4/16 n1:4/16");
 }

@@ -67,13 +67,13 @@ std::uint32_t Fitter::gpu_count(std::uint32_t tasks, const Shares& shares) const
 }
 
 /// With --threads-per-core only so many threads of each core count, yet the whole core is taken.
-std::int64_t Fitter::usable_of_core(const NodeFacts& node) const {
+std::int64_t Fitter::usable_of_core(const NodeInventory& node) const {
   const std::uint32_t asked = request_.threads_per_core;
   return asked == 0 ? node.core_unit : std::min(asked, node.core_unit);
 }
 
 /// Usable CPUs, whole cores.
-std::int64_t Fitter::cpus_for(const NodeFacts& node, std::uint32_t tasks,
+std::int64_t Fitter::cpus_for(const NodeInventory& node, std::uint32_t tasks,
                               std::uint32_t gpus) const {
   std::int64_t cpus = request_.is_overcommit ? 1 : std::int64_t{tasks} * request_.cpus_per_task;
   cpus = std::max({cpus, std::int64_t{request_.cpus_per_gpu} * gpus,
@@ -81,7 +81,7 @@ std::int64_t Fitter::cpus_for(const NodeFacts& node, std::uint32_t tasks,
   return round_up(cpus, usable_of_core(node));
 }
 
-std::int64_t Fitter::memory_for(const NodeFacts& node, std::int64_t cpus,
+std::int64_t Fitter::memory_for(const NodeInventory& node, std::int64_t cpus,
                                 std::uint32_t gpus) const {
   const auto memory =
       static_cast<std::int64_t>(std::min<std::uint64_t>(request_.memory_mib, INT64_MAX));
@@ -103,7 +103,8 @@ std::int64_t Fitter::memory_for(const NodeFacts& node, std::int64_t cpus,
   return memory;
 }
 
-Fitter::Take Fitter::take(const NodeFacts& node, std::uint32_t tasks, const Shares& shares) const {
+Fitter::Take Fitter::take(const NodeInventory& node, std::uint32_t tasks,
+                          const Shares& shares) const {
   const std::uint32_t gpus = gpu_count(tasks, shares);
   const std::int64_t cpus = cpus_for(node, tasks, gpus);
   return {cpus / usable_of_core(node) * node.core_unit, memory_for(node, cpus, gpus)};
@@ -115,9 +116,9 @@ std::int64_t Fitter::usable_cpus(NodeFree free) const {
 }
 
 bool Fitter::is_untouched(NodeIndex node, NodeFree free) const {
-  const NodeFree total = facts_.total.at(node);
+  const NodeFree total = inventory_.total.at(node);
   return free.cpus == total.cpus &&
-         std::equal(free.gres, free.gres + facts_.kinds.size(), total.gres);
+         std::equal(free.gres, free.gres + inventory_.kinds.size(), total.gres);
 }
 
 bool Fitter::gres_fits(NodeFree free, std::uint32_t tasks, const Shares& shares) const {
@@ -129,11 +130,11 @@ bool Fitter::gres_fits(NodeFree free, std::uint32_t tasks, const Shares& shares)
 }
 
 bool Fitter::fits(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const {
-  const NodeFacts& facts = facts_.nodes[node.value()];
-  const Take need = take(facts, tasks, shares);
+  const NodeInventory& inventory = inventory_.nodes[node.value()];
+  const Take need = take(inventory, tasks, shares);
   if (need.cpus > usable_cpus(free)) return false;
   if (need.memory_mib > free.memory_mib) return false;
-  if (need.memory_mib > static_cast<std::int64_t>(facts.memory_mib)) return false;
+  if (need.memory_mib > static_cast<std::int64_t>(inventory.memory_mib)) return false;
   return gres_fits(free, tasks, shares);
 }
 
@@ -210,13 +211,13 @@ Shares Fitter::share_capacity(NodeIndex node, NodeFree free) const {
 std::vector<GresCount> Fitter::divide_gres(NodeIndex node, NodeFree free, std::uint32_t tasks,
                                            const Shares& shares) const {
   if (demand_.checks.empty() && !rule_.is_exclusive) return {};
-  std::vector<std::int32_t> taken(facts_.kinds.size(), 0);
+  std::vector<std::int32_t> taken(inventory_.kinds.size(), 0);
   if (rule_.is_exclusive) {
-    const NodeFree total = facts_.total.at(node);
-    taken.assign(total.gres, total.gres + facts_.kinds.size());
+    const NodeFree total = inventory_.total.at(node);
+    taken.assign(total.gres, total.gres + inventory_.kinds.size());
     return counts_of(taken);
   }
-  std::vector<std::int32_t> left(free.gres, free.gres + facts_.kinds.size());
+  std::vector<std::int32_t> left(free.gres, free.gres + inventory_.kinds.size());
   const auto take_all = [&](bool is_typed) {
     const auto take_need = [&](const GresNeed& need, std::uint32_t count) {
       if ((need.kinds.size() == 1) != is_typed) return;
@@ -234,12 +235,12 @@ std::vector<GresCount> Fitter::divide_gres(NodeIndex node, NodeFree free, std::u
 
 NodeAmount Fitter::amount(NodeIndex node, NodeFree free, std::uint32_t tasks,
                           const Shares& shares) const {
-  const NodeFacts& facts = facts_.nodes[node.value()];
-  const Take need = take(facts, tasks, shares);
+  const NodeInventory& inventory = inventory_.nodes[node.value()];
+  const Take need = take(inventory, tasks, shares);
   NodeAmount result;
   result.node = node;
   result.task_count = tasks;
-  result.cpus = rule_.is_exclusive ? facts.cpus : static_cast<std::uint32_t>(need.cpus);
+  result.cpus = rule_.is_exclusive ? inventory.cpus : static_cast<std::uint32_t>(need.cpus);
   result.memory_mib = static_cast<std::uint64_t>(need.memory_mib);
   result.gres = divide_gres(node, free, tasks, shares);
   CHECK(result.cpus <= free.cpus, "node {}: {} CPUs granted, {} free", node.value(), result.cpus,

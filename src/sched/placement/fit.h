@@ -18,7 +18,7 @@ class Availability {
   /// Lifetime: the view holds until the next call.
   virtual NodeFree at(NodeIndex node) const = 0;
   /// Not null: every node has all that it ever has, so that nodes of one class are alike.
-  virtual const ClusterFacts* whole() const { return nullptr; }
+  virtual const ClusterInventory* whole() const { return nullptr; }
 };
 
 /// A table as it stands.
@@ -34,12 +34,12 @@ class TableAvailability final : public Availability {
 /// An empty cluster.
 class WholeCluster final : public Availability {
  public:
-  explicit WholeCluster(const ClusterFacts& facts) : facts_(facts) {}
-  NodeFree at(NodeIndex node) const override { return facts_.total.at(node); }
-  const ClusterFacts* whole() const override { return &facts_; }
+  explicit WholeCluster(const ClusterInventory& inventory) : inventory_(inventory) {}
+  NodeFree at(NodeIndex node) const override { return inventory_.total.at(node); }
+  const ClusterInventory* whole() const override { return &inventory_; }
 
  private:
-  const ClusterFacts& facts_;
+  const ClusterInventory& inventory_;
 };
 
 /// How a partition changes what a job may take on one node.
@@ -52,8 +52,8 @@ struct NodeRule {
 /// outlive it. Shape: `shares` says how much of each per-job need the node contributes.
 class Fitter {
  public:
-  Fitter(const ClusterFacts& facts, const Demand& demand, NodeRule rule)
-      : facts_(facts),
+  Fitter(const ClusterInventory& inventory, const Demand& demand, NodeRule rule)
+      : inventory_(inventory),
         demand_(demand),
         request_(*demand.request),
         rule_(rule),
@@ -71,7 +71,7 @@ class Fitter {
   }
   /// Usable CPUs of one of the node's cores: what the job takes at least there.
   std::int64_t core_cpus(NodeIndex node) const {
-    return usable_of_core(facts_.nodes[node.value()]);
+    return usable_of_core(inventory_.nodes[node.value()]);
   }
   /// What `tasks` tasks take. Requires: tasks <= task_capacity(node, free, shares).
   /// Determinism: an untyped need takes the first kind that holds all of it, else all kinds in
@@ -86,7 +86,7 @@ class Fitter {
 
   bool is_exclusive() const { return rule_.is_exclusive; }
   const Demand& demand() const { return demand_; }
-  const ClusterFacts& facts() const { return facts_; }
+  const ClusterInventory& inventory() const { return inventory_; }
   const ResourceRequest& request() const { return request_; }
 
  private:
@@ -96,10 +96,10 @@ class Fitter {
   };
   static std::uint32_t least_tasks(const ResourceRequest& request);
   std::uint32_t gpu_count(std::uint32_t tasks, const Shares& shares) const;
-  std::int64_t usable_of_core(const NodeFacts& node) const;
-  std::int64_t cpus_for(const NodeFacts& node, std::uint32_t tasks, std::uint32_t gpus) const;
-  std::int64_t memory_for(const NodeFacts& node, std::int64_t cpus, std::uint32_t gpus) const;
-  Take take(const NodeFacts& node, std::uint32_t tasks, const Shares& shares) const;
+  std::int64_t usable_of_core(const NodeInventory& node) const;
+  std::int64_t cpus_for(const NodeInventory& node, std::uint32_t tasks, std::uint32_t gpus) const;
+  std::int64_t memory_for(const NodeInventory& node, std::int64_t cpus, std::uint32_t gpus) const;
+  Take take(const NodeInventory& node, std::uint32_t tasks, const Shares& shares) const;
   std::int64_t usable_cpus(NodeFree free) const;
   bool is_untouched(NodeIndex node, NodeFree free) const;
   bool gres_fits(NodeFree free, std::uint32_t tasks, const Shares& shares) const;
@@ -108,7 +108,7 @@ class Fitter {
   std::vector<GresCount> divide_gres(NodeIndex node, NodeFree free, std::uint32_t tasks,
                                      const Shares& shares) const;
 
-  const ClusterFacts& facts_;
+  const ClusterInventory& inventory_;
   const Demand& demand_;
   const ResourceRequest& request_;
   NodeRule rule_;

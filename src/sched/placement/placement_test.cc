@@ -301,9 +301,9 @@ TEST(Placement, OvercommitNeedsOneCpuPerNode) {
 }
 
 TEST(Satisfiable, NamesTheFieldAndTheBestNode) {
-  const auto facts = ClusterFacts::create(gpu_cluster());
+  const auto inventory = ClusterInventory::create(gpu_cluster());
   const auto ask = [&](const ResourceRequest& request) {
-    return check_satisfiable(*facts, request, PartitionIndex(0), Duration::seconds(10));
+    return check_satisfiable(*inventory, request, PartitionIndex(0), Duration::seconds(10));
   };
   EXPECT_TRUE(ask(tasks(24)).is_satisfiable());
   const Satisfiability cpus = ask(tasks(1, 9));
@@ -318,9 +318,9 @@ TEST(Satisfiable, PartitionLimitsAreToldApart) {
   ClusterConfig config = make_cluster(equal_nodes(4, 4));
   config.partitions[0].max_nodes = 2;
   config.partitions[0].max_time = Duration::minutes(1);
-  const auto facts = ClusterFacts::create(config);
+  const auto inventory = ClusterInventory::create(config);
   const auto ask = [&](const ResourceRequest& request, Duration limit) {
-    return check_satisfiable(*facts, request, PartitionIndex(0), limit).refusal;
+    return check_satisfiable(*inventory, request, PartitionIndex(0), limit).refusal;
   };
   EXPECT_EQ(ask(on_nodes(3, 3), Duration::seconds(1)), PendingReason::kPartitionNodeLimit);
   EXPECT_EQ(ask(tasks(1), Duration::minutes(2)), PendingReason::kPartitionTimeLimit);

@@ -79,14 +79,15 @@ class Selection {
         steps_left_(how.effort == Effort::kQuick ? kQuickSteps : kSteps) {
     tasks_wanted_ = least_task_count(request_, limits);
     is_plain_ = !request_.is_contiguous && fitter.demand().required_count == 0;
-    if (const ClusterFacts* whole = availability.whole()) of_class_.resize(whole->classes.size());
+    if (const ClusterInventory* whole = availability.whole())
+      of_class_.resize(whole->classes.size());
   }
 
   Grants run(std::span<const NodeIndex> order, const NodeSet& allowed) {
     std::uint32_t weight = 0;
     for (const NodeIndex node : order) {
       if (!allowed.test(node)) continue;
-      const std::uint32_t node_weight = fitter_.facts().nodes[node.value()].weight;
+      const std::uint32_t node_weight = fitter_.inventory().nodes[node.value()].weight;
       if (node_weight != weight) {
         if (Grants grants = choose()) return grants;
         weight = node_weight;
@@ -105,7 +106,7 @@ class Selection {
  private:
   /// Of an empty cluster one node of each class is looked at.
   std::optional<Candidate> look_at(NodeIndex node) {
-    const ClusterFacts* whole = availability_.whole();
+    const ClusterInventory* whole = availability_.whole();
     if (whole == nullptr) return candidate_at(fitter_, node, availability_.at(node));
     ClassLook& known = of_class_[whole->class_of[node.value()]];
     if (!known.is_done) known = {true, candidate_at(fitter_, node, availability_.at(node))};
@@ -444,10 +445,10 @@ class Selection {
       const NodeFree free = availability_.at(candidate.node);
       Key key{candidate.tasks,
               candidate.shares,
-              fitter_.facts().class_of[candidate.node.value()],
+              fitter_.inventory().class_of[candidate.node.value()],
               free.cpus,
               free.memory_mib,
-              std::vector<std::int32_t>(free.gres, free.gres + fitter_.facts().kinds.size())};
+              std::vector<std::int32_t>(free.gres, free.gres + fitter_.inventory().kinds.size())};
       kinds.push_back(known.try_emplace(std::move(key), static_cast<std::uint32_t>(known.size()))
                           .first->second);
     }

@@ -51,8 +51,8 @@ void share_out(std::span<const SharedJob> jobs, std::map<std::uint32_t, double>&
 
 }  // namespace
 
-std::vector<Rank> share_places(std::vector<SharedJob> jobs,
-                               std::map<std::uint32_t, double> in_use) {
+std::vector<Rank> share_positions(std::vector<SharedJob> jobs,
+                                  std::map<std::uint32_t, double> in_use) {
   std::ranges::sort(jobs, {}, &SharedJob::own);
   std::vector<Rank> ranks;
   for (std::size_t begin = 0, end = 0; begin < jobs.size(); begin = end) {

@@ -24,6 +24,7 @@ struct SharedJob {
 /// `in_use`: slots of each group's running jobs. The rank of each job, by its new place;
 /// deterministic. Source: max-min fair sharing by start-time order, Goyal, Vin, Cheng 1996
 /// (start-time fair queueing). Cost: O(jobs · log jobs + jobs · groups).
-std::vector<Rank> share_places(std::vector<SharedJob> jobs, std::map<std::uint32_t, double> in_use);
+std::vector<Rank> share_positions(std::vector<SharedJob> jobs,
+                                  std::map<std::uint32_t, double> in_use);
 
 }  // namespace muster::sched

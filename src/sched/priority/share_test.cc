@@ -28,26 +28,26 @@ std::vector<std::uint32_t> order_of(const std::vector<Rank>& ranks) {
 using Ids = std::vector<std::uint32_t>;
 
 TEST(Share, TheMoreImportantExperimentGoesFirst) {
-  EXPECT_EQ(order_of(share_places({job(1, 7), job(2, 7), job(3, 8, 10)}, {})), (Ids{3, 1, 2}));
+  EXPECT_EQ(order_of(share_positions({job(1, 7), job(2, 7), job(3, 8, 10)}, {})), (Ids{3, 1, 2}));
 }
 
 TEST(Share, OfEqualPriorityTheWeightDecides) {
   std::vector<SharedJob> jobs;
   for (std::uint32_t id = 1; id <= 8; ++id)
     jobs.push_back(job(id, id <= 4 ? 1 : 2, 42, id <= 4 ? 1 : 3));
-  const Ids order = order_of(share_places(jobs, {}));
+  const Ids order = order_of(share_positions(jobs, {}));
   // Three of the heavier for one of the lighter, as far as there are any.
   EXPECT_EQ(order, (Ids{1, 5, 6, 7, 2, 8, 3, 4}));
 }
 
 TEST(Share, WhatRunsCounts) {
-  EXPECT_EQ(order_of(share_places({job(1, 1), job(2, 2)}, {{1, 2.0}})), (Ids{2, 1}));
+  EXPECT_EQ(order_of(share_positions({job(1, 1), job(2, 2)}, {{1, 2.0}})), (Ids{2, 1}));
 }
 
 TEST(Share, PlacesOfAnotherPriorityOfTheQueueStay) {
   SharedJob urgent = job(9, 1);
   urgent.own.priority = 5;
-  EXPECT_EQ(order_of(share_places({job(1, 1), job(2, 2, 1), urgent}, {})), (Ids{9, 2, 1}));
+  EXPECT_EQ(order_of(share_positions({job(1, 1), job(2, 2, 1), urgent}, {})), (Ids{9, 2, 1}));
 }
 
 TEST(Share, ThePlacesAreTheSameOnes) {
@@ -62,7 +62,7 @@ TEST(Share, ThePlacesAreTheSameOnes) {
     jobs.back().own.priority = rng.between(0, 1);
     jobs.back().own.submit_time = at(static_cast<int>(rng.below(20)));
   }
-  const auto ranks = share_places(jobs, {});
+  const auto ranks = share_positions(jobs, {});
   const auto places_of = [](const auto& all, const auto& rank_of) {
     std::vector<std::tuple<std::int64_t, TimePoint, JobId>> places;
     for (const auto& one : all)

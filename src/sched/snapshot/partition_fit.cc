@@ -33,39 +33,39 @@ PendingReason partition_refusal(const ClusterSnapshot& snapshot, const ResourceR
   return node_limits(request, partition).refusal;
 }
 
-NodeRule node_rule(const ClusterFacts& facts, const ResourceRequest& request,
+NodeRule node_rule(const ClusterInventory& inventory, const ResourceRequest& request,
                    PartitionIndex partition) {
   const bool is_exclusive =
-      request.is_exclusive || facts.config.partitions[partition.value()].is_exclusive;
-  return {is_exclusive, facts.cpu_quota(partition)};
+      request.is_exclusive || inventory.config.partitions[partition.value()].is_exclusive;
+  return {is_exclusive, inventory.cpu_quota(partition)};
 }
 
-BestFitOrder::BestFitOrder(const ClusterFacts& facts, const FreeTable& free)
-    : gpu_kinds_(facts.matching_kinds("gpu", "")) {
-  keys_.reserve(facts.node_count());
-  for (std::uint32_t i = 0; i < facts.node_count(); ++i)
-    keys_.push_back(key_of(facts, free, NodeIndex(i)));
+BestFitOrder::BestFitOrder(const ClusterInventory& inventory, const FreeTable& free)
+    : gpu_kinds_(inventory.matching_kinds("gpu", "")) {
+  keys_.reserve(inventory.node_count());
+  for (std::uint32_t i = 0; i < inventory.node_count(); ++i)
+    keys_.push_back(key_of(inventory, free, NodeIndex(i)));
   std::ranges::sort(keys_);
   number();
 }
 
-BestFitOrder::Key BestFitOrder::key_of(const ClusterFacts& facts, const FreeTable& free,
+BestFitOrder::Key BestFitOrder::key_of(const ClusterInventory& inventory, const FreeTable& free,
                                        NodeIndex node) const {
   const NodeFree row = free.at(node);
   std::int64_t gpu_count = 0;
   for (const GresKindId kind : gpu_kinds_) gpu_count += row.gres[kind.value()];
-  return {std::uint64_t{facts.nodes[node.value()].weight} << 32U | not_negative(gpu_count),
+  return {std::uint64_t{inventory.nodes[node.value()].weight} << 32U | not_negative(gpu_count),
           not_negative(row.cpus) << 32U | node.value()};
 }
 
-void BestFitOrder::update(const ClusterFacts& facts, const FreeTable& free,
+void BestFitOrder::update(const ClusterInventory& inventory, const FreeTable& free,
                           std::span<const NodeIndex> changed) {
   if (changed.empty()) return;
-  NodeSet is_changed(facts.node_count());
+  NodeSet is_changed(inventory.node_count());
   for (const NodeIndex node : changed) is_changed.set(node);
   std::erase_if(keys_, [&](const Key& key) { return is_changed.test(key.node()); });
   const auto middle = static_cast<std::ptrdiff_t>(keys_.size());
-  is_changed.for_each([&](NodeIndex node) { keys_.push_back(key_of(facts, free, node)); });
+  is_changed.for_each([&](NodeIndex node) { keys_.push_back(key_of(inventory, free, node)); });
   std::sort(keys_.begin() + middle, keys_.end());
   std::inplace_merge(keys_.begin(), keys_.begin() + middle, keys_.end());
   number();
@@ -95,8 +95,8 @@ std::vector<NodeIndex> BestFitOrder::sorted(const NodeSet& members) const {
   return result;
 }
 
-std::vector<NodeIndex> static_order(const ClusterFacts& facts) {
-  return BestFitOrder(facts, facts.total).nodes();
+std::vector<NodeIndex> static_order(const ClusterInventory& inventory) {
+  return BestFitOrder(inventory, inventory.total).nodes();
 }
 
 }  // namespace muster::sched

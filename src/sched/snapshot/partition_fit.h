@@ -25,13 +25,13 @@ LimitsAnswer node_limits(const ResourceRequest& request, const PartitionConfig& 
 PendingReason partition_refusal(const ClusterSnapshot& snapshot, const ResourceRequest& request,
                                 Duration time_limit, PartitionIndex partition);
 
-NodeRule node_rule(const ClusterFacts& facts, const ResourceRequest& request,
+NodeRule node_rule(const ClusterInventory& inventory, const ResourceRequest& request,
                    PartitionIndex partition);
 
 /// All nodes in the order in which windows are laid: weight, GPUs, CPUs, index, each rising, by
 /// what nodes have when empty. It must not depend on what is free, else a window would wander off
 /// as jobs are backfilled.
-std::vector<NodeIndex> static_order(const ClusterFacts& facts);
+std::vector<NodeIndex> static_order(const ClusterInventory& inventory);
 
 /// All nodes in the order in which jobs are placed now: weight, free GPUs, free CPUs, index, each
 /// rising. Jobs land where they leave the least, and those that need no GPU stay away from free
@@ -40,9 +40,10 @@ class BestFitOrder {
  public:
   BestFitOrder() = default;
   /// Cost: O(n log n).
-  BestFitOrder(const ClusterFacts& facts, const FreeTable& free);
+  BestFitOrder(const ClusterInventory& inventory, const FreeTable& free);
   /// Brings the order up to date after `changed` nodes gained or lost room. Cost: O(n + c log c).
-  void update(const ClusterFacts& facts, const FreeTable& free, std::span<const NodeIndex> changed);
+  void update(const ClusterInventory& inventory, const FreeTable& free,
+              std::span<const NodeIndex> changed);
 
   const std::vector<NodeIndex>& nodes() const { return nodes_; }
   /// The node's place in the order.
@@ -57,7 +58,7 @@ class BestFitOrder {
     friend auto operator<=>(const Key&, const Key&) = default;
     NodeIndex node() const { return NodeIndex(static_cast<std::uint32_t>(minor)); }
   };
-  Key key_of(const ClusterFacts& facts, const FreeTable& free, NodeIndex node) const;
+  Key key_of(const ClusterInventory& inventory, const FreeTable& free, NodeIndex node) const;
   void number();
 
   std::vector<GresKindId> gpu_kinds_;

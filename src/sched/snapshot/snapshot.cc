@@ -59,24 +59,25 @@ bool has_shape(const Shape& shape, const PendingJob& job) {
 
 /// Takes away the nodes that could not carry one task, with a share of each per-job need, even when
 /// empty.
-void restrict_to_capable(Demand& demand, const ClusterFacts& facts) {
-  const Fitter fitter(facts, demand, {demand.request->is_exclusive, std::nullopt});
+void restrict_to_capable(Demand& demand, const ClusterInventory& inventory) {
+  const Fitter fitter(inventory, demand, {demand.request->is_exclusive, std::nullopt});
   std::vector<bool> is_capable;
-  for (const NodeIndex like : facts.classes)
-    is_capable.push_back(candidate_at(fitter, like, facts.total.at(like)).has_value());
+  for (const NodeIndex like : inventory.classes)
+    is_capable.push_back(candidate_at(fitter, like, inventory.total.at(like)).has_value());
   NodeSet capable = demand.feasible;
   demand.feasible.for_each([&](NodeIndex node) {
-    if (!is_capable[facts.class_of[node.value()]]) capable.reset(node);
+    if (!is_capable[inventory.class_of[node.value()]]) capable.reset(node);
   });
   demand.feasible = std::move(capable);
 }
 
-Demand compile(const std::shared_ptr<const ResourceRequest>& request, const ClusterFacts& facts) {
-  Demand demand = Demand::compile(request, facts);
+Demand compile(const std::shared_ptr<const ResourceRequest>& request,
+               const ClusterInventory& inventory) {
+  Demand demand = Demand::compile(request, inventory);
   if (demand.has_unknown_name) {
-    demand.feasible = NodeSet(facts.node_count());
+    demand.feasible = NodeSet(inventory.node_count());
   } else {
-    restrict_to_capable(demand, facts);
+    restrict_to_capable(demand, inventory);
   }
   return demand;
 }
@@ -120,8 +121,8 @@ ClusterSnapshot::~ClusterSnapshot() = default;
 
 void ClusterSnapshot::set_cluster(ClusterConfig config) {
   config_revision_ = ++revision_;
-  facts_ = ClusterFacts::create(std::move(config));
-  free_ = facts_->total;
+  inventory_ = ClusterInventory::create(std::move(config));
+  free_ = inventory_->total;
   conditions_.resize(node_count(), 0);
   freed_revisions_.assign(node_count(), revision_);
   node_log_ = {{}, revision_};
@@ -136,8 +137,8 @@ void ClusterSnapshot::set_cluster(ClusterConfig config) {
   for (Shape& shape : shapes_) {
     if (shape.serial == 0) continue;
     shape.serial = next_serial_++;
-    shape.demand = compile(shape.demand.request, *facts_);
-    for (Demand& later : shape.later_demands) later = compile(later.request, *facts_);
+    shape.demand = compile(shape.demand.request, *inventory_);
+    for (Demand& later : shape.later_demands) later = compile(later.request, *inventory_);
     shape.reach = reach_of(shape);
   }
 }
@@ -181,11 +182,11 @@ ShapeIndex ClusterSnapshot::enter_shape(const PendingJob& job) {
   const ShapeIndex index = vacant_shapes_.back();
   vacant_shapes_.pop_back();
   std::vector<Demand> later;
-  for (const auto& request : job.later_requests) later.push_back(compile(request, *facts_));
+  for (const auto& request : job.later_requests) later.push_back(compile(request, *inventory_));
   shapes_[index.value()] = {next_serial_++,
                             job.time_limit,
                             job.partitions,
-                            compile(job.request, *facts_),
+                            compile(job.request, *inventory_),
                             std::move(later),
                             NodeSet(),
                             {},
@@ -304,7 +305,7 @@ void ClusterSnapshot::set_elements(JobId job, std::uint32_t element_count,
 
 void ClusterSnapshot::take(std::uint32_t slot, NodeAmount& amount) {
   CHECK(amount.node.value() < node_count(), "node {}", amount.node.value());
-  amount = facts_->charged(std::move(amount), slots_[slot].partition);
+  amount = inventory_->charged(std::move(amount), slots_[slot].partition);
   free_.subtract(amount);
   shares_[amount.node.value()].push_back({slot, amount});
   node_log_.add(revision_, amount.node);
@@ -421,8 +422,8 @@ std::uint64_t ClusterSnapshot::ready_revision(JobId pending_job) const {
 
 std::optional<GresKindId> ClusterSnapshot::find_gres_kind(const std::string& name,
                                                           const std::string& type) const {
-  for (std::uint16_t i = 0; i < facts_->kinds.size(); ++i) {
-    if (facts_->kinds[i] == GresKind{name, type}) return GresKindId(i);
+  for (std::uint16_t i = 0; i < inventory_->kinds.size(); ++i) {
+    if (inventory_->kinds[i] == GresKind{name, type}) return GresKindId(i);
   }
   return std::nullopt;
 }

@@ -59,7 +59,7 @@ struct PendingJob {
 
 /// A job that holds resources. `nodes` loses entries as nodes are released. Inside a snapshot the
 /// amounts also hold what the job takes of its partition's quota, under kinds that are none of
-/// facts().kinds.
+/// inventory().kinds.
 struct RunningJob {
   JobId id;
   PartitionIndex partition;
@@ -149,12 +149,12 @@ class ClusterSnapshot {
 
   // Views. References hold until the next mutator.
 
-  const ClusterFacts& facts() const { return *facts_; }
-  const ClusterConfig& config() const { return facts_->config; }
-  std::size_t node_count() const { return facts_->node_count(); }
+  const ClusterInventory& inventory() const { return *inventory_; }
+  const ClusterConfig& config() const { return inventory_->config; }
+  std::size_t node_count() const { return inventory_->node_count(); }
   const PartitionConfig& partition(PartitionIndex index) const;
   const NodeSet& partition_nodes(PartitionIndex index) const {
-    return facts_->partition_nodes[index.value()];
+    return inventory_->partition_nodes[index.value()];
   }
   const FreeTable& free() const { return free_; }
   /// Nodes that take new work.
@@ -177,7 +177,7 @@ class ClusterSnapshot {
 
   /// Nullopt: no node has it.
   std::optional<GresKindId> find_gres_kind(const std::string& name, const std::string& type) const;
-  const GresKind& gres_kind(GresKindId kind) const { return facts_->kinds[kind.value()]; }
+  const GresKind& gres_kind(GresKindId kind) const { return inventory_->kinds[kind.value()]; }
 
   /// Rises with every change.
   std::uint64_t revision() const { return revision_; }
@@ -225,7 +225,7 @@ class ClusterSnapshot {
   void insert_end(std::uint32_t slot);
   void erase_end(std::uint32_t slot);
 
-  std::shared_ptr<const ClusterFacts> facts_;
+  std::shared_ptr<const ClusterInventory> inventory_;
   FreeTable free_;
   NodeSet usable_;
   std::vector<std::uint16_t> conditions_;

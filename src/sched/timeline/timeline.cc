@@ -66,7 +66,7 @@ TimePoint Timeline::last_change(NodeIndex node, TimePoint until) const {
 
 void Timeline::start(const Start& start) {
   for (const NodeAmount& plain : start.nodes) {
-    NodeAmount amount = snapshot_.facts().charged(plain, start.partition);
+    NodeAmount amount = snapshot_.inventory().charged(plain, start.partition);
     CHECK(free_.holds(amount), "node {} is given out twice", amount.node.value());
     free_.subtract(amount);
     for (std::uint32_t i = first_slot_[amount.node.value()]; i != kNone; i = slots_[i].next) {
@@ -84,7 +84,7 @@ void Timeline::start(const Start& start) {
 void Timeline::reserve(const Window& window) {
   CHECK(window.start > now_, "a window begins after now");
   for (const NodeAmount& plain : window.nodes) {
-    const NodeAmount amount = snapshot_.facts().charged(plain, window.partition);
+    const NodeAmount amount = snapshot_.inventory().charged(plain, window.partition);
     FreeRow spare = row_at(amount.node, window.start);
     CHECK(spare.holds(amount), "node {} is reserved twice", amount.node.value());
     for (std::uint32_t i = first_slot_[amount.node.value()]; i != kNone; i = slots_[i].next) {
@@ -99,7 +99,7 @@ void Timeline::reserve(const Window& window) {
 void Timeline::keep(const Window& window) {
   const TimePoint begin = std::max(window.start, now_ + Duration::microseconds(1));
   for (const NodeAmount& plain : window.nodes) {
-    const NodeAmount amount = snapshot_.facts().charged(plain, window.partition);
+    const NodeAmount amount = snapshot_.inventory().charged(plain, window.partition);
     add_slot(amount, begin, std::max(window.end, begin), row_at(amount.node, begin));
   }
 }
@@ -116,7 +116,7 @@ void Timeline::add_slot(const NodeAmount& amount, TimePoint start, TimePoint end
 
 void Timeline::release(const Window& window) {
   for (const NodeAmount& plain : window.nodes) {
-    const NodeAmount amount = snapshot_.facts().charged(plain, window.partition);
+    const NodeAmount amount = snapshot_.inventory().charged(plain, window.partition);
     std::uint32_t* link = &first_slot_[amount.node.value()];
     const auto is_it = [&](const Slot& slot) {
       return slot.start == window.start && slot.end == window.end && slot.amount == amount;

@@ -7,29 +7,29 @@ namespace {
 
 /// Keeps `candidate` where it is before what is kept.
 void keep_first(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
-  if (candidate && (!kept || candidate->place < kept->place)) kept = candidate;
+  if (candidate && (!kept || candidate->position < kept->position)) kept = candidate;
 }
 void keep_last(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
-  if (candidate && (!kept || candidate->place > kept->place)) kept = candidate;
+  if (candidate && (!kept || candidate->position > kept->position)) kept = candidate;
 }
 void keep_min(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
   if (!candidate) return;
   const bool is_better = !kept || candidate->value < kept->value ||
-                         (candidate->value == kept->value && candidate->place < kept->place);
+                         (candidate->value == kept->value && candidate->position < kept->position);
   if (is_better) kept = candidate;
 }
 void keep_max(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
   if (!candidate) return;
   const bool is_better = !kept || candidate->value > kept->value ||
-                         (candidate->value == kept->value && candidate->place < kept->place);
+                         (candidate->value == kept->value && candidate->position < kept->position);
   if (is_better) kept = candidate;
 }
 
 void write_point(ByteWriter& out, const std::optional<NumberPoint>& point) {
   out.byte(point ? 1 : 0);
   if (!point) return;
-  out.signed_number(point->place.steps);
-  out.number(point->place.id);
+  out.signed_number(point->position.steps);
+  out.number(point->position.id);
   out.signed_number(point->time_us);
   out.real(point->value);
 }
@@ -37,8 +37,8 @@ void write_point(ByteWriter& out, const std::optional<NumberPoint>& point) {
 std::optional<NumberPoint> read_point(ByteReader& in) {
   if (in.byte() == 0) return std::nullopt;
   NumberPoint point;
-  point.place.steps = in.signed_number();
-  point.place.id = in.number();
+  point.position.steps = in.signed_number();
+  point.position.id = in.number();
   point.time_us = in.signed_number();
   point.value = in.real();
   return point;
@@ -99,16 +99,16 @@ Cell Cell::read(ByteReader& in) {
   return cell;
 }
 
-void SeriesTotal::add(Place place, std::int64_t time_us, const MetricValue& value) {
+void SeriesTotal::add(Position position, std::int64_t time_us, const MetricValue& value) {
   const MetricType found = type_of(value);
   type = !type || *type == found ? found : MetricType::kMixed;
   if (const double* number = std::get_if<double>(&value)) {
-    cell.add(NumberPoint{place, time_us, *number});
+    cell.add(NumberPoint{position, time_us, *number});
     return;
   }
   cell.add_text();
-  if (cell.text_count == 1 || place > last_text_place) {
-    last_text_place = place;
+  if (cell.text_count == 1 || position > last_text_place) {
+    last_text_place = position;
     last_text = std::get<JsonText>(value).text;
   }
 }
@@ -136,7 +136,7 @@ MetricSummary SeriesTotal::summary() const {
   summary.finite_min = cell.min ? cell.min->value : 0;
   summary.finite_max = cell.max ? cell.max->value : 0;
   const bool is_text_last =
-      cell.text_count > 0 && (!cell.last || last_text_place > cell.last->place);
+      cell.text_count > 0 && (!cell.last || last_text_place > cell.last->position);
   if (is_text_last) {
     summary.last = JsonText{last_text};
   } else if (cell.last) {

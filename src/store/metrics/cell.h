@@ -14,14 +14,14 @@
 namespace muster::metrics {
 
 struct NumberPoint {
-  Place place;
+  Position position;
   std::int64_t time_us = 0;
   double value = 0;
 };
 
-/// Counts and the points that must not be lost. Adding and merging may come in any order of places;
-/// the result is the same but for the rounding of `finite_sum`. Of equal extremes the first by
-/// place is kept.
+/// Counts and the points that must not be lost. Adding and merging may come in any order of
+/// positions; the result is the same but for the rounding of `finite_sum`. Of equal extremes the
+/// first by position is kept.
 struct Cell {
   std::uint64_t finite_count = 0;
   std::uint64_t nan_count = 0;
@@ -51,10 +51,10 @@ struct Cell {
 struct SeriesTotal {
   Cell cell;
   std::optional<MetricType> type;  ///< nullopt: no value yet
-  Place last_text_place;
+  Position last_text_place;
   std::string last_text;
 
-  void add(Place place, std::int64_t time_us, const MetricValue& value);
+  void add(Position position, std::int64_t time_us, const MetricValue& value);
   void merge(const SeriesTotal& other);
   MetricSummary summary() const;
 

@@ -16,10 +16,10 @@ using metrics::Cell;
 using metrics::MetricColumn;
 using metrics::MetricTables;
 using metrics::NumberPoint;
-using metrics::Place;
-using metrics::PlaceRange;
+using metrics::Position;
+using metrics::PositionRange;
 using metrics::ReportRows;
-using metrics::RowPlace;
+using metrics::RowPosition;
 using metrics::Segment;
 using metrics::SeriesReader;
 using metrics::SeriesRow;
@@ -35,7 +35,7 @@ constexpr std::int64_t kStepsMax = std::numeric_limits<std::int64_t>::max();
 struct SeriesPart {
   const Segment* segment = nullptr;
   std::uint32_t series = 0;
-  PlaceRange range;
+  PositionRange range;
 };
 
 std::vector<SeriesPart> parts_of(const Trial& trial, const SeriesQuery& query) {
@@ -50,24 +50,24 @@ std::vector<SeriesPart> parts_of(const Trial& trial, const SeriesQuery& query) {
 }
 
 /// The part of a range behind the cursor; false when the run lies before it.
-bool go_behind(const std::optional<MetricCursor>& after, std::uint32_t run, PlaceRange& range) {
+bool go_behind(const std::optional<MetricCursor>& after, std::uint32_t run, PositionRange& range) {
   if (!after || run > after->run) return true;
   if (run < after->run) return false;
-  range.first = std::max(range.first, Place{after->steps_completed, after->id + 1});
+  range.first = std::max(range.first, Position{after->steps_completed, after->id + 1});
   return true;
 }
 
-/// The metrics of reports in one segment, in the order of `places`.
+/// The metrics of reports in one segment, in the order of `positions`.
 Result<std::vector<std::vector<Metric>>> metrics_at(MetricTables& tables, const Segment& segment,
-                                                    const std::vector<RowPlace>& places) {
+                                                    const std::vector<RowPosition>& positions) {
   std::unordered_map<std::size_t, std::vector<std::size_t>> by_block;
-  for (std::size_t i = 0; i < places.size(); ++i) by_block[places[i].block].push_back(i);
-  std::vector<std::vector<Metric>> result(places.size());
+  for (std::size_t i = 0; i < positions.size(); ++i) by_block[positions[i].block].push_back(i);
+  std::vector<std::vector<Metric>> result(positions.size());
   for (const auto& [block, indexes] : by_block) {
     for (std::uint32_t series = 0; series < segment.series().size(); ++series) {
       const MetricColumn column = TRY(segment.column(tables, series, block));
       for (const std::size_t i : indexes) {
-        std::optional<MetricValue> value = column.find(places[i].row);
+        std::optional<MetricValue> value = column.find(positions[i].row);
         if (value) result[i].push_back({segment.series()[series].name, std::move(*value)});
       }
     }
@@ -76,22 +76,22 @@ Result<std::vector<std::vector<Metric>>> metrics_at(MetricTables& tables, const 
 }
 
 /// A report's row with where it lies.
-struct ReportPlace {
-  Place place;
+struct ReportRow {
+  Position position;
   std::int64_t time_us = 0;
   std::string key;
-  RowPlace at;
+  RowPosition at;
 };
 
-Result<std::vector<ReportPlace>> first_reports(MetricTables& tables, const Segment& segment,
-                                               const PlaceRange& range, std::size_t limit) {
-  return metrics::first_rows<ReportPlace>(
-      segment, range, limit, [&](std::size_t block, std::vector<ReportPlace>& found) -> Status {
+Result<std::vector<ReportRow>> first_reports(MetricTables& tables, const Segment& segment,
+                                             const PositionRange& range, std::size_t limit) {
+  return metrics::first_rows<ReportRow>(
+      segment, range, limit, [&](std::size_t block, std::vector<ReportRow>& found) -> Status {
         const ReportRows rows = TRY(segment.rows(tables, block));
         for (std::uint32_t row = 0; row < rows.size(); ++row) {
-          if (!range.contains(rows.place(row))) continue;
+          if (!range.contains(rows.position(row))) continue;
           found.push_back(
-              {rows.place(row), rows.times_us[row], std::string(rows.key(row)), {block, row}});
+              {rows.position(row), rows.times_us[row], std::string(rows.key(row)), {block, row}});
         }
         return {};
       });
@@ -99,32 +99,32 @@ Result<std::vector<ReportPlace>> first_reports(MetricTables& tables, const Segme
 
 /// A page ends with a whole step, so that reports of one identity stay together, unless one step is
 /// longer than the page. Requires: more rows than `limit`.
-void cut_page(std::vector<ReportPlace>& rows, std::size_t limit) {
+void cut_page(std::vector<ReportRow>& rows, std::size_t limit) {
   std::size_t end = limit;
-  const std::int64_t steps = rows[limit].place.steps;
-  while (end > 0 && rows[end - 1].place.steps == steps) --end;
+  const std::int64_t steps = rows[limit].position.steps;
+  while (end > 0 && rows[end - 1].position.steps == steps) --end;
   rows.resize(end > 0 ? end : limit);
 }
 
 /// Reports with their metrics; rows of one identity become one report.
 Result<std::vector<StoredReport>> assemble(MetricTables& tables, const Segment& segment,
-                                           const std::vector<ReportPlace>& rows) {
-  std::vector<RowPlace> places;
-  for (const ReportPlace& row : rows) places.push_back(row.at);
-  std::vector<std::vector<Metric>> metrics = TRY(metrics_at(tables, segment, places));
+                                           const std::vector<ReportRow>& rows) {
+  std::vector<RowPosition> positions;
+  for (const ReportRow& row : rows) positions.push_back(row.at);
+  std::vector<std::vector<Metric>> metrics = TRY(metrics_at(tables, segment, positions));
   std::vector<StoredReport> reports;
   std::unordered_map<std::string, std::size_t> of_step;  // by key: the report of the step at hand
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i > 0 && rows[i].place.steps != rows[i - 1].place.steps) of_step.clear();
+    if (i > 0 && rows[i].position.steps != rows[i - 1].position.steps) of_step.clear();
     const auto [known, is_new] = of_step.try_emplace(rows[i].key, reports.size());
     if (!is_new) {
       std::ranges::move(metrics[i], std::back_inserter(reports[known->second].report.metrics));
       continue;
     }
     StoredReport stored;
-    stored.id = rows[i].place.id;
+    stored.id = rows[i].position.id;
     stored.report = {segment.trial(),      segment.run(),
-                     segment.group(),      rows[i].place.steps,
+                     segment.group(),      rows[i].position.steps,
                      rows[i].key,          TimePoint::from_microseconds(rows[i].time_us),
                      std::move(metrics[i])};
     reports.push_back(std::move(stored));
@@ -132,49 +132,50 @@ Result<std::vector<StoredReport>> assemble(MetricTables& tables, const Segment& 
   return reports;
 }
 
-/// The report that a place belongs to, with everything under its identity.
-Result<StoredReport> report_at(MetricTables& tables, const Segment& segment, Place place) {
+/// The report that a position belongs to, with everything under its identity.
+Result<StoredReport> report_at(MetricTables& tables, const Segment& segment, Position position) {
   const std::vector<BlockEntry> blocks = segment.blocks();
   const auto block = static_cast<std::size_t>(
-      std::ranges::lower_bound(blocks, place.id, {}, &BlockEntry::last_id) - blocks.begin());
-  CHECK(block < blocks.size(), "report {} lies in no block", place.id);
+      std::ranges::lower_bound(blocks, position.id, {}, &BlockEntry::last_id) - blocks.begin());
+  CHECK(block < blocks.size(), "report {} lies in no block", position.id);
   const ReportRows rows = TRY(segment.rows(tables, block));
   const auto row =
-      static_cast<std::size_t>(std::ranges::lower_bound(rows.ids, place.id) - rows.ids.begin());
+      static_cast<std::size_t>(std::ranges::lower_bound(rows.ids, position.id) - rows.ids.begin());
   if (row >= rows.size())
     return fail(ErrorCode::kCorruption, "a block of reports has lost some of them");
-  std::vector<ReportPlace> same;
-  const std::vector<RowPlace> places = TRY(segment.find(tables, place.steps, rows.key(row)));
-  for (const RowPlace& at : places) {
+  std::vector<ReportRow> same;
+  const std::vector<RowPosition> positions =
+      TRY(segment.find(tables, position.steps, rows.key(row)));
+  for (const RowPosition& at : positions) {
     const ReportRows found = TRY(segment.rows(tables, at.block));
     same.push_back(
-        {found.place(at.row), found.times_us[at.row], std::string(found.key(at.row)), at});
+        {found.position(at.row), found.times_us[at.row], std::string(found.key(at.row)), at});
   }
   std::vector<StoredReport> reports = TRY(assemble(tables, segment, same));
   if (reports.size() != 1)
     return fail(ErrorCode::kCorruption, "a report is not found by its steps",
-                std::to_string(place.id));
+                std::to_string(position.id));
   return std::move(reports.front());
 }
 
-/// The last place up to `last_steps`. Nullopt: none.
-Result<std::optional<Place>> last_place(MetricTables& tables, const Segment& segment,
-                                        std::int64_t last_steps) {
+/// The last position up to `last_steps`. Nullopt: none.
+Result<std::optional<Position>> last_place(MetricTables& tables, const Segment& segment,
+                                           std::int64_t last_steps) {
   std::vector<BlockEntry> blocks = segment.blocks();
   std::vector<std::size_t> order(blocks.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto ceiling = [&](std::size_t i) {
-    return Place{std::min(blocks[i].max_steps, last_steps), blocks[i].last_id};
+    return Position{std::min(blocks[i].max_steps, last_steps), blocks[i].last_id};
   };
   std::ranges::sort(order, std::greater(), ceiling);
-  std::optional<Place> last;
+  std::optional<Position> last;
   for (const std::size_t block : order) {
     if (last && *last > ceiling(block)) break;
     if (blocks[block].min_steps > last_steps) continue;
     const ReportRows rows = TRY(segment.rows(tables, block));
     for (std::size_t row = 0; row < rows.size(); ++row) {
-      if (rows.steps[row] <= last_steps && (!last || rows.place(row) > *last))
-        last = rows.place(row);
+      if (rows.steps[row] <= last_steps && (!last || rows.position(row) > *last))
+        last = rows.position(row);
     }
   }
   return last;
@@ -184,10 +185,10 @@ Result<std::optional<Place>> last_place(MetricTables& tables, const Segment& seg
 bool is_better(const NumberPoint& a, const NumberPoint& b, bool is_smaller_better) {
   if (std::isnan(a.value) != std::isnan(b.value)) return std::isnan(b.value);
   if (a.value != b.value && !std::isnan(a.value)) return (a.value < b.value) == is_smaller_better;
-  return a.place < b.place;
+  return a.position < b.position;
 }
 
-Result<std::optional<NumberPoint>> best_of(const SeriesReader& reader, const PlaceRange& range,
+Result<std::optional<NumberPoint>> best_of(const SeriesReader& reader, const PositionRange& range,
                                            bool is_smaller_better) {
   std::optional<NumberPoint> best;
   const auto consider = [&](const NumberPoint& point) {
@@ -206,22 +207,22 @@ Result<std::optional<NumberPoint>> best_of(const SeriesReader& reader, const Pla
     TRY(reader.read(block, range, rows));
     for (const SeriesRow& row : rows) {
       if (const double* number = std::get_if<double>(&row.value))
-        consider({row.place, row.time_us, *number});
+        consider({row.position, row.time_us, *number});
     }
   }
   return best;
 }
 
 /// Cuts the numbers of a block into cells of `count`.
-Status cut_block(const SeriesReader& reader, std::size_t block, const PlaceRange& range,
+Status cut_block(const SeriesReader& reader, std::size_t block, const PositionRange& range,
                  std::uint64_t count, std::vector<Cell>& cells) {
   std::vector<SeriesRow> rows;
   TRY(reader.read(block, range, rows));
-  std::ranges::sort(rows, {}, &SeriesRow::place);
+  std::ranges::sort(rows, {}, &SeriesRow::position);
   Cell cell;
   for (const SeriesRow& row : rows) {
     if (const double* number = std::get_if<double>(&row.value))
-      cell.add({row.place, row.time_us, *number});
+      cell.add({row.position, row.time_us, *number});
     if (cell.number_count() < count) continue;
     cells.push_back(cell);
     cell = Cell();
@@ -245,7 +246,7 @@ Result<std::vector<NumberPoint>> all_numbers(MetricTables& tables,
         SeriesReader(tables, *one.part.segment, one.part.series).first(one.part.range, kStepsMax));
     for (const SeriesRow& row : rows) {
       if (const double* number = std::get_if<double>(&row.value))
-        points.push_back({row.place, row.time_us, *number});
+        points.push_back({row.position, row.time_us, *number});
     }
   }
   return points;
@@ -271,8 +272,9 @@ Result<std::vector<Cell>> fine_cells(MetricTables& tables, std::vector<PartCells
 }
 
 SampledStretch stretch_of(const Cell& cell) {
-  return {cell.first->place.steps, cell.last->place.steps,       cell.number_count(),
-          cell.nan_count,          cell.positive_infinity_count, cell.negative_infinity_count};
+  return {cell.first->position.steps,   cell.last->position.steps,
+          cell.number_count(),          cell.nan_count,
+          cell.positive_infinity_count, cell.negative_infinity_count};
 }
 
 /// Points with their runs, which follow from the ids: reports of a newer run come after all of an
@@ -284,10 +286,10 @@ std::vector<SampledPoint> sampled_points(const std::vector<PartCells>& parts,
     runs.emplace_back(one.part.segment->blocks().front().first_id, one.part.segment->run());
   std::vector<SampledPoint> sampled;
   for (const NumberPoint& point : points) {
-    const auto behind = std::ranges::upper_bound(runs, point.place.id, {},
+    const auto behind = std::ranges::upper_bound(runs, point.position.id, {},
                                                  &std::pair<std::uint64_t, std::uint32_t>::first);
-    CHECK(behind != runs.begin(), "report {} belongs to no run", point.place.id);
-    sampled.push_back({(behind - 1)->second, point.place.steps,
+    CHECK(behind != runs.begin(), "report {} belongs to no run", point.position.id);
+    sampled.push_back({(behind - 1)->second, point.position.steps,
                        TimePoint::from_microseconds(point.time_us), point.value});
   }
   return sampled;
@@ -312,7 +314,7 @@ Result<SeriesPage> SqliteMetricStore::read_series(const SeriesQuery& query,
     is_cut = rows.size() > room;
     if (is_cut) rows.resize(room);
     for (SeriesRow& row : rows) {
-      last = {part.segment->run(), row.place.steps, row.place.id};
+      last = {part.segment->run(), row.position.steps, row.position.id};
       page.points.push_back({last.run, last.steps_completed,
                              TimePoint::from_microseconds(row.time_us), std::move(row.value)});
     }
@@ -353,7 +355,7 @@ Result<SampledSeries> SqliteMetricStore::sample_series(const SeriesQuery& query,
     std::ranges::copy(metrics::shown_points(cell), std::back_inserter(points));
     sampled.stretches.push_back(stretch_of(cell));
   }
-  std::ranges::sort(points, {}, &NumberPoint::place);
+  std::ranges::sort(points, {}, &NumberPoint::position);
   sampled.points = sampled_points(parts, points);
   return sampled;
 }
@@ -416,16 +418,16 @@ Result<ReportPage> SqliteMetricStore::read_reports(const ReportsQuery& query,
   bool is_cut = false;
   std::size_t room = reports_max;
   for (const ValidSegment& one : segments_of(*trial, query.group)) {
-    PlaceRange range{
+    PositionRange range{
         {query.first_steps, 0},
         query.is_archived_included ? query.last_steps : std::min(query.last_steps, one.last_steps)};
     if (is_cut || !go_behind(after, one.segment->run(), range)) continue;
-    std::vector<ReportPlace> rows =
+    std::vector<ReportRow> rows =
         TRY(first_reports(*state_->tables, *one.segment, range, room + 1));
     is_cut = rows.size() > room;
     if (is_cut) cut_page(rows, room);
     if (rows.empty()) continue;
-    last = {one.segment->run(), rows.back().place.steps, rows.back().place.id};
+    last = {one.segment->run(), rows.back().position.steps, rows.back().position.id};
     room -= rows.size();
     std::vector<StoredReport> reports = TRY(assemble(*state_->tables, *one.segment, rows));
     for (StoredReport& report : reports) {
@@ -444,7 +446,7 @@ Result<std::optional<StoredReport>> SqliteMetricStore::latest_report(TrialId tri
   std::vector<ValidSegment> segments = segments_of(*trial, group);
   std::ranges::reverse(segments);
   for (const ValidSegment& one : segments) {
-    const std::optional<Place> last =
+    const std::optional<Position> last =
         TRY(last_place(*state_->tables, *one.segment, one.last_steps));
     if (!last) continue;
     StoredReport report = TRY(report_at(*state_->tables, *one.segment, *last));
@@ -472,7 +474,7 @@ Result<std::optional<StoredReport>> SqliteMetricStore::best_report(TrialId trial
     of = part.segment;
   }
   if (!best) return std::optional<StoredReport>();
-  StoredReport report = TRY(report_at(*state_->tables, *of, best->place));
+  StoredReport report = TRY(report_at(*state_->tables, *of, best->position));
   return std::optional(std::move(report));
 }
 

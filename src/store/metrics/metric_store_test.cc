@@ -519,7 +519,7 @@ class Story : public testing::DiskStory {
     const auto outcome = store_->begin_run(TrialId(trial), run, resumed_from);
     if (!outcome.has_value()) return unsettled(outcome.error(), std::move(after));
     ASSERT_EQ(*outcome, ReportOutcome::kStored);
-    ASSERT_NO_FATAL_FAILURE(settle_by_check());
+    ASSERT_NO_FATAL_FAILURE(decide_by_check());
     model_.begin_run(TrialId(trial), run, resumed_from);
   }
   void delete_trial() {
@@ -530,7 +530,7 @@ class Story : public testing::DiskStory {
     if (!status.has_value()) return unsettled(status.error(), std::move(after));
     if (late_) late_->delete_trial(trial);
     model_ = std::move(after);
-    ASSERT_NO_FATAL_FAILURE(settle_by_check());
+    ASSERT_NO_FATAL_FAILURE(decide_by_check());
   }
   void sweep() {
     const auto done = store_->sweep(1 + static_cast<std::uint32_t>(rng_.below(20)));
@@ -553,13 +553,13 @@ class Story : public testing::DiskStory {
       if (store_ == nullptr) return;
     }
     late_ = std::move(after);
-    if (!disk_.is_gone()) settle_by_check();
+    if (!disk_.is_gone()) decide_by_check();
   }
   void settle(bool is_late) {
     if (is_late && late_) model_ = std::move(*late_);
     late_.reset();
   }
-  void settle_by_check() {
+  void decide_by_check() {
     if (!late_) return;
     const bool is_late = fingerprint_of_store() == fingerprint_of(*late_) &&
                          fingerprint_of(*late_) != fingerprint_of(model_);
@@ -589,7 +589,7 @@ class Story : public testing::DiskStory {
   }
 
   void check() {
-    settle_by_check();
+    decide_by_check();
     ASSERT_EQ(fingerprint_of_store(), fingerprint_of(model_));
     const TrialId trial(1 + static_cast<std::uint32_t>(rng_.below(3)));
     const auto summaries = store_->summaries(trial).value();

@@ -22,7 +22,7 @@ using SegmentId = Id<struct SegmentTag, std::uint64_t>;
 /// One metric of a segment.
 using SeriesId = Id<struct SeriesTag, std::uint64_t>;
 
-/// A block's place in its segment or series: rows of one owner lie together in the file, in the
+/// A block's position in its segment or series: rows of one owner lie together in the file, in the
 /// order of their blocks.
 inline constexpr unsigned kBlockBits = 20;
 inline constexpr std::uint64_t kBlocksMax = std::uint64_t{1} << kBlockBits;

@@ -40,18 +40,18 @@ std::vector<std::int64_t> take_sequence(ByteReader& in, std::size_t count) {
 
 }  // namespace
 
-void ReportRows::add(Place place, std::int64_t time_us, std::string_view key) {
-  DCHECK(ids.empty() || place.id > ids.back());
+void ReportRows::add(Position position, std::int64_t time_us, std::string_view key) {
+  DCHECK(ids.empty() || position.id > ids.back());
   if (!key.empty() && keys.empty()) keys.resize(ids.size());
   if (!key.empty() || !keys.empty()) keys.emplace_back(key);
-  ids.push_back(place.id);
-  steps.push_back(place.steps);
+  ids.push_back(position.id);
+  steps.push_back(position.steps);
   times_us.push_back(time_us);
 }
 
 void ReportRows::add_rows(const ReportRows& other, std::size_t begin, std::size_t end) {
   for (std::size_t row = begin; row < end; ++row)
-    add(other.place(row), other.times_us[row], other.key(row));
+    add(other.position(row), other.times_us[row], other.key(row));
 }
 
 void ReportRows::clear() { *this = ReportRows(); }

@@ -12,10 +12,10 @@
 namespace muster::metrics {
 
 /// Where a report stands in its series: by steps, then by arrival. Unique, because ids are.
-struct Place {
+struct Position {
   std::int64_t steps = 0;
   std::uint64_t id = 0;
-  friend constexpr auto operator<=>(const Place&, const Place&) = default;
+  friend constexpr auto operator<=>(const Position&, const Position&) = default;
 };
 
 /// Shape: all lists have one element a report, except `keys`, which is empty while every key is.
@@ -27,11 +27,11 @@ struct ReportRows {
   std::vector<std::string> keys;
 
   std::size_t size() const { return ids.size(); }
-  Place place(std::size_t row) const { return {steps[row], ids[row]}; }
+  Position position(std::size_t row) const { return {steps[row], ids[row]}; }
   std::string_view key(std::size_t row) const {
     return keys.empty() ? std::string_view() : std::string_view(keys[row]);
   }
-  void add(Place place, std::int64_t time_us, std::string_view key);
+  void add(Position position, std::int64_t time_us, std::string_view key);
   /// Rows [begin, end) of another.
   void add_rows(const ReportRows& other, std::size_t begin, std::size_t end);
   void clear();

@@ -6,7 +6,7 @@ namespace muster::metrics {
 
 std::vector<Cell> joined(std::vector<Cell> cells, std::uint64_t count) {
   std::erase_if(cells, [](const Cell& cell) { return cell.number_count() == 0; });
-  std::ranges::sort(cells, {}, [](const Cell& cell) { return cell.first->place; });
+  std::ranges::sort(cells, {}, [](const Cell& cell) { return cell.first->position; });
   std::vector<Cell> result;
   for (const Cell& cell : cells) {
     if (result.empty() || result.back().number_count() >= count) {
@@ -24,8 +24,8 @@ std::vector<NumberPoint> shown_points(const Cell& cell) {
        {&cell.first, &cell.last, &cell.min, &cell.max, &cell.first_not_finite}) {
     if (*point) points.push_back(**point);
   }
-  std::ranges::sort(points, {}, &NumberPoint::place);
-  const auto same = std::ranges::unique(points, {}, &NumberPoint::place);
+  std::ranges::sort(points, {}, &NumberPoint::position);
+  const auto same = std::ranges::unique(points, {}, &NumberPoint::position);
   points.erase(same.begin(), same.end());
   return points;
 }

@@ -24,11 +24,11 @@ constexpr std::uint64_t stretch_count(std::uint64_t values, std::size_t stretche
   return (values + stretches - 1) / stretches;
 }
 
-/// Joins neighbours, by the place of their first number, until each covers at least `count`
+/// Joins neighbours, by the position of their first number, until each covers at least `count`
 /// numbers; the last may cover fewer. Cells without a number are left out.
 std::vector<Cell> joined(std::vector<Cell> cells, std::uint64_t count);
 
-/// The points that a cell is shown by, by place, each once. Requires: it has a number.
+/// The points that a cell is shown by, by position, each once. Requires: it has a number.
 std::vector<NumberPoint> shown_points(const Cell& cell);
 
 }  // namespace muster::metrics

@@ -94,30 +94,30 @@ std::uint32_t Segment::series_index(const std::string& name, std::uint32_t hint,
 
 void Segment::add(std::uint64_t id, const MetricReport& report, std::uint64_t& next_series) {
   const auto row = static_cast<std::uint32_t>(tail_.size());
-  const Place place{report.steps_completed, id};
+  const Position position{report.steps_completed, id};
   const bool is_first = is_empty();
-  if (is_first || place.steps > max_steps_) {
+  if (is_first || position.steps > max_steps_) {
     record_rows_.push_back(row);
   } else {
-    late_rows_.emplace(late_hash(place.steps, report.key), row);
+    late_rows_.emplace(late_hash(position.steps, report.key), row);
   }
-  min_steps_ = is_first ? place.steps : std::min(min_steps_, place.steps);
-  max_steps_ = is_first ? place.steps : std::max(max_steps_, place.steps);
+  min_steps_ = is_first ? position.steps : std::min(min_steps_, position.steps);
+  max_steps_ = is_first ? position.steps : std::max(max_steps_, position.steps);
   const std::int64_t time_us = report.report_time.microseconds();
-  tail_.add(place, time_us, report.key);
+  tail_.add(position, time_us, report.key);
   std::uint32_t next = 0;
   for (const Metric& metric : report.metrics) {
     const std::uint32_t index = series_index(metric.name, next, next_series);
     columns_[index].add(row, metric.value);
-    series_[index].total.add(place, time_us, metric.value);
+    series_[index].total.add(position, time_us, metric.value);
     next = index + 1;
   }
   tail_bytes_ += bytes_of(report);
 }
 
-Result<std::vector<RowPlace>> Segment::find(MetricTables& tables, std::int64_t steps,
-                                            std::string_view key) const {
-  std::vector<RowPlace> found;
+Result<std::vector<RowPosition>> Segment::find(MetricTables& tables, std::int64_t steps,
+                                               std::string_view key) const {
+  std::vector<RowPosition> found;
   if (is_empty() || steps > max_steps_) return found;
   // The report that first reached so many steps: in the one block that raised the maximum to them
   // or beyond.
@@ -157,7 +157,7 @@ Result<std::vector<RowPlace>> Segment::find(MetricTables& tables, std::int64_t s
       found.push_back({directory_.size(), it->second});
   }
   std::ranges::sort(found.begin() + static_cast<std::ptrdiff_t>(in_blocks), found.end(), {},
-                    &RowPlace::row);
+                    &RowPosition::row);
   return found;
 }
 
@@ -179,10 +179,10 @@ Result<MetricColumn> Segment::column(MetricTables& tables, std::uint32_t series,
 }
 
 Result<std::optional<MetricValue>> Segment::value(MetricTables& tables, std::uint32_t series,
-                                                  RowPlace place) const {
-  if (place.block == directory_.size()) return columns_[series].find(place.row);
-  const MetricColumn found = TRY(column(tables, series, place.block));
-  return found.find(place.row);
+                                                  RowPosition position) const {
+  if (position.block == directory_.size()) return columns_[series].find(position.row);
+  const MetricColumn found = TRY(column(tables, series, position.block));
+  return found.find(position.row);
 }
 
 /// Blocks that are not full and not more than twice as large as what comes behind them are written
@@ -229,7 +229,7 @@ Status Segment::write_block(MetricTables& tables, const Content& content, std::s
     for (std::size_t at = 0; at < column.size(); ++at) {
       const std::uint32_t row = column.row(at);
       if (const double* number = column.number(at)) {
-        cell.add({rows.place(row), rows.times_us[row], *number});
+        cell.add({rows.position(row), rows.times_us[row], *number});
       } else {
         cell.add_text();
       }

@@ -28,8 +28,8 @@ struct Series {
   SeriesTotal total;  ///< of blocks and tail
 };
 
-/// A report's place in a segment. The tail counts as the block behind the last.
-struct RowPlace {
+/// A report's position in a segment. The tail counts as the block behind the last.
+struct RowPosition {
   std::size_t block = 0;
   std::uint32_t row = 0;
 };
@@ -69,14 +69,14 @@ class Segment {
   void add(std::uint64_t id, const MetricReport& report, std::uint64_t& next_series);
   /// Every report of these steps and key. Cost: memory alone unless the steps lie in blocks; then
   /// O(log n) reads.
-  Result<std::vector<RowPlace>> find(MetricTables& tables, std::int64_t steps,
-                                     std::string_view key) const;
+  Result<std::vector<RowPosition>> find(MetricTables& tables, std::int64_t steps,
+                                        std::string_view key) const;
 
   Result<ReportRows> rows(MetricTables& tables, std::size_t block) const;
   Result<MetricColumn> column(MetricTables& tables, std::uint32_t series, std::size_t block) const;
   /// Nullopt: the report does not name the metric.
   Result<std::optional<MetricValue>> value(MetricTables& tables, std::uint32_t series,
-                                           RowPlace place) const;
+                                           RowPosition position) const;
 
   /// Writes the tail as blocks, joined with small ones before it, and empties it. Cost: each report
   /// is written again some log2(1024 / reports at a time) times. Requires: a transaction is open;

@@ -2,7 +2,7 @@
 
 namespace muster::metrics {
 
-Status SeriesReader::read(std::size_t block, const PlaceRange& range,
+Status SeriesReader::read(std::size_t block, const PositionRange& range,
                           std::vector<SeriesRow>& rows) const {
   const MetricColumn column = TRY(segment_.column(tables_, series_, block));
   if (column.size() == 0) return {};
@@ -11,20 +11,20 @@ Status SeriesReader::read(std::size_t block, const PlaceRange& range,
     const std::uint32_t row = column.row(i);
     if (row >= reports.size())
       return fail(ErrorCode::kCorruption, "a column of a metric is longer than its block");
-    if (range.contains(reports.place(row)))
-      rows.push_back({reports.place(row), reports.times_us[row], column.value(i)});
+    if (range.contains(reports.position(row)))
+      rows.push_back({reports.position(row), reports.times_us[row], column.value(i)});
   }
   return {};
 }
 
-Result<std::vector<SeriesRow>> SeriesReader::first(const PlaceRange& range,
+Result<std::vector<SeriesRow>> SeriesReader::first(const PositionRange& range,
                                                    std::size_t limit) const {
   return first_rows<SeriesRow>(
       segment_, range, limit,
       [&](std::size_t block, std::vector<SeriesRow>& rows) { return read(block, range, rows); });
 }
 
-Result<std::vector<Cell>> SeriesReader::cells(const PlaceRange& range) const {
+Result<std::vector<Cell>> SeriesReader::cells(const PositionRange& range) const {
   const std::vector<BlockEntry> blocks = segment_.blocks();
   const std::size_t stored = segment_.directory().size();
   std::vector<Cell> cells(blocks.size());
@@ -45,13 +45,13 @@ Result<std::vector<Cell>> SeriesReader::cells(const PlaceRange& range) const {
     rows.clear();
     TRY(read(block, range, rows));
     SeriesTotal total;
-    for (const SeriesRow& row : rows) total.add(row.place, row.time_us, row.value);
+    for (const SeriesRow& row : rows) total.add(row.position, row.time_us, row.value);
     cells[block] = total.cell;
   }
   return cells;
 }
 
-Result<SeriesTotal> SeriesReader::total(const PlaceRange& range) const {
+Result<SeriesTotal> SeriesReader::total(const PositionRange& range) const {
   SeriesTotal total;
   if (segment_.series()[series_].total.cell.text_count == 0) {
     const std::vector<Cell> cells = TRY(this->cells(range));
@@ -66,7 +66,7 @@ Result<SeriesTotal> SeriesReader::total(const PlaceRange& range) const {
     if (!range.may_touch(blocks[block])) continue;
     rows.clear();
     TRY(read(block, range, rows));
-    for (const SeriesRow& row : rows) total.add(row.place, row.time_us, row.value);
+    for (const SeriesRow& row : rows) total.add(row.position, row.time_us, row.value);
   }
   return total;
 }

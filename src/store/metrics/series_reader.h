@@ -1,4 +1,4 @@
-// Reads one segment in the order of places: by steps, then by arrival.
+// Reads one segment in the order of positions: by steps, then by arrival.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,17 @@
 namespace muster::metrics {
 
 /// Places from `first` on, up to steps `last_steps`.
-struct PlaceRange {
-  Place first;
+struct PositionRange {
+  Position first;
   std::int64_t last_steps = 0;
-  bool contains(Place place) const { return place >= first && place.steps <= last_steps; }
+  bool contains(Position position) const {
+    return position >= first && position.steps <= last_steps;
+  }
   bool may_touch(const BlockEntry& entry) const {
-    return Place{entry.max_steps, entry.last_id} >= first && entry.min_steps <= last_steps;
+    return Position{entry.max_steps, entry.last_id} >= first && entry.min_steps <= last_steps;
   }
   bool contains(const BlockEntry& entry) const {
-    return Place{entry.min_steps, entry.first_id} >= first && entry.max_steps <= last_steps;
+    return Position{entry.min_steps, entry.first_id} >= first && entry.max_steps <= last_steps;
   }
 };
 
@@ -27,7 +29,7 @@ struct PlaceRange {
 /// range, in any order. Cost: only blocks that may hold one of them are loaded; where steps come in
 /// order, those and no others.
 template <class Row, class Load>
-Result<std::vector<Row>> first_rows(const Segment& segment, const PlaceRange& range,
+Result<std::vector<Row>> first_rows(const Segment& segment, const PositionRange& range,
                                     std::size_t limit, Load&& load) {
   const std::vector<BlockEntry> blocks = segment.blocks();
   std::vector<std::size_t> order;
@@ -35,28 +37,28 @@ Result<std::vector<Row>> first_rows(const Segment& segment, const PlaceRange& ra
     if (range.may_touch(blocks[i])) order.push_back(i);
   }
   const auto floor = [&](std::size_t block) {
-    return Place{blocks[block].min_steps, blocks[block].first_id};
+    return Position{blocks[block].min_steps, blocks[block].first_id};
   };
   std::ranges::sort(order, {}, floor);
   std::vector<Row> rows;
   for (const std::size_t block : order) {
-    if (rows.size() >= limit && rows[limit - 1].place < floor(block)) break;
+    if (rows.size() >= limit && rows[limit - 1].position < floor(block)) break;
     const auto known = static_cast<std::ptrdiff_t>(rows.size());
     TRY(load(block, rows));
     const auto middle = rows.begin() + known;
-    if (!std::ranges::is_sorted(middle, rows.end(), {}, &Row::place))
-      std::ranges::sort(middle, rows.end(), {}, &Row::place);
+    if (!std::ranges::is_sorted(middle, rows.end(), {}, &Row::position))
+      std::ranges::sort(middle, rows.end(), {}, &Row::position);
     const bool is_behind =
-        known == 0 || middle == rows.end() || (middle - 1)->place < middle->place;
-    if (!is_behind) std::ranges::inplace_merge(rows, middle, {}, &Row::place);
+        known == 0 || middle == rows.end() || (middle - 1)->position < middle->position;
+    if (!is_behind) std::ranges::inplace_merge(rows, middle, {}, &Row::position);
     if (rows.size() > limit) rows.resize(limit);
   }
   return rows;
 }
 
-/// One value with its place.
+/// One value with its position.
 struct SeriesRow {
-  Place place;
+  Position position;
   std::int64_t time_us = 0;
   MetricValue value;
 };
@@ -68,14 +70,14 @@ class SeriesReader {
       : tables_(tables), segment_(segment), series_(series) {}
 
   /// Adds the values of a block that lie in the range, by arrival.
-  Status read(std::size_t block, const PlaceRange& range, std::vector<SeriesRow>& rows) const;
+  Status read(std::size_t block, const PositionRange& range, std::vector<SeriesRow>& rows) const;
   /// The first `limit` values of the range.
-  Result<std::vector<SeriesRow>> first(const PlaceRange& range, std::size_t limit) const;
+  Result<std::vector<SeriesRow>> first(const PositionRange& range, std::size_t limit) const;
   /// What the values of each block that lie in the range come to, the tail's last. Cost: cells for
   /// blocks that lie in the range whole; the others are read.
-  Result<std::vector<Cell>> cells(const PlaceRange& range) const;
+  Result<std::vector<Cell>> cells(const PositionRange& range) const;
   /// What the values in the range come to.
-  Result<SeriesTotal> total(const PlaceRange& range) const;
+  Result<SeriesTotal> total(const PositionRange& range) const;
 
  private:
   MetricTables& tables_;

@@ -14,7 +14,7 @@ namespace muster {
 
 using metrics::MetricTables;
 using metrics::ReportBatchWriter;
-using metrics::RowPlace;
+using metrics::RowPosition;
 using metrics::Segment;
 using metrics::Trial;
 
@@ -77,15 +77,15 @@ struct Comparison {
 Result<Comparison> compare(MetricTables& tables, const Segment& segment,
                            const MetricReport& report) {
   Comparison result;
-  const std::vector<RowPlace> places =
+  const std::vector<RowPosition> positions =
       TRY(segment.find(tables, report.steps_completed, report.key));
-  if (places.empty()) return result;
+  if (positions.empty()) return result;
   result.is_known = true;
   for (const Metric& metric : report.metrics) {
     bool is_there = false;
     const std::optional<std::uint32_t> series = segment.find_series(metric.name);
-    for (std::size_t i = 0; series && !is_there && i < places.size(); ++i) {
-      const std::optional<MetricValue> stored = TRY(segment.value(tables, *series, places[i]));
+    for (std::size_t i = 0; series && !is_there && i < positions.size(); ++i) {
+      const std::optional<MetricValue> stored = TRY(segment.value(tables, *series, positions[i]));
       is_there = stored.has_value();
       result.is_conflict = result.is_conflict || (stored && !is_same(*stored, metric.value));
     }

@@ -47,12 +47,12 @@ NamedJobs named_jobs(const DependencyTerm& term, const ClusterState& state,
   return named;
 }
 
-/// Whether the facts of an array whose indices have one distance say that it had such an element.
-bool is_regular_index(const ArrayFacts& facts, std::uint32_t index) {
-  if (facts.index_step == 0 || index < facts.index_min || index > facts.index_max) return false;
-  const std::uint32_t span = facts.index_max - facts.index_min;
-  return facts.task_count == span / facts.index_step + 1 &&
-         (index - facts.index_min) % facts.index_step == 0;
+/// Whether the range of an array whose indices have one distance say that it had such an element.
+bool is_regular_index(const ArrayRange& range, std::uint32_t index) {
+  if (range.index_step == 0 || index < range.index_min || index > range.index_max) return false;
+  const std::uint32_t span = range.index_max - range.index_min;
+  return range.task_count == span / range.index_step + 1 &&
+         (index - range.index_min) % range.index_step == 0;
 }
 
 /// Whether the array has, or had, an element of that index. Of other jobs it is true: they are what
@@ -62,7 +62,7 @@ bool has_element(JobId array, const ClusterState& state, std::uint32_t index) {
   if (record == nullptr || record->array == nullptr) return true;
   const ArrayRecord& known = *record->array;
   if (known.remaining.indices.test(index) || known.evicted_completed.test(index) ||
-      known.evicted_failed.test(index) || is_regular_index(known.facts, index))
+      known.evicted_failed.test(index) || is_regular_index(known.range, index))
     return true;
   const auto* elements = state.jobs().elements(array);
   return elements != nullptr && elements->contains(index);
@@ -193,7 +193,7 @@ DependencyOutcome DependencyIndex::evaluate(const Job& job, const ClusterState& 
 void DependencyIndex::affect(JobId job) { affected_[job] = AffectedJob{job, std::nullopt}; }
 
 void DependencyIndex::watch(const Job& job, const ClusterState& state) {
-  for (const JobId id : singletons_.note_change(job, state)) affect(id);
+  for (const JobId id : singletons_.on_change(job, state)) affect(id);
   if (job.dependencies == nullptr || !job.is_pending()) return;
   for (const DependencyTerm& term : job.dependencies->terms) {
     if (term.kind != DependencyKind::kSingleton) waiters_[term.job].insert(job.id);
@@ -202,7 +202,7 @@ void DependencyIndex::watch(const Job& job, const ClusterState& state) {
 }
 
 void DependencyIndex::affect_waiters_of(const Job& job, const ClusterState& state) {
-  for (const JobId id : singletons_.note_run(job, state)) affect(id);
+  for (const JobId id : singletons_.on_run(job, state)) affect(id);
   for (const JobId named : {job.id, job.array_job}) {
     const auto found = waiters_.find(named);
     if (found == waiters_.end()) continue;

@@ -54,7 +54,7 @@ void SingletonIndex::load(const ClusterState& state) {
   });
 }
 
-std::vector<JobId> SingletonIndex::note_change(const Job& job, const ClusterState& state) {
+std::vector<JobId> SingletonIndex::on_change(const Job& job, const ClusterState& state) {
   const bool is_waiting = is_waiting_singleton(job);
   if (unfinished_.empty() && !is_waiting) return {};
   const Name name = name_of(job);
@@ -74,7 +74,7 @@ std::vector<JobId> SingletonIndex::note_change(const Job& job, const ClusterStat
   return affected;
 }
 
-std::vector<JobId> SingletonIndex::note_run(const Job& job, const ClusterState& state) {
+std::vector<JobId> SingletonIndex::on_run(const Job& job, const ClusterState& state) {
   if (job.is_over()) return leave(job, state);
   const auto place = followed_.find(job.id);
   return place == followed_.end() ? std::vector<JobId>() : front_of(place->second->second, state);

@@ -23,10 +23,10 @@ class SingletonIndex {
   void load(const ClusterState& state);
   /// To be called after `job` was submitted, split off, changed or requeued. Returns who must be
   /// looked at again. Cost: O(log jobs), and once for each name O(jobs in memory).
-  std::vector<JobId> note_change(const Job& job, const ClusterState& state);
+  std::vector<JobId> on_change(const Job& job, const ClusterState& state);
   /// To be called after a run of `job` started, ended or released a node. Returns who must be
   /// looked at again.
-  std::vector<JobId> note_run(const Job& job, const ClusterState& state);
+  std::vector<JobId> on_run(const Job& job, const ClusterState& state);
   /// No earlier job of its user and name is unfinished, and no other of them runs. The elements of
   /// its own array do not count. Source: sbatch(1), --dependency=singleton.
   bool is_first(const Job& job, const ClusterState& state) const;

@@ -70,7 +70,7 @@ std::optional<LaunchPart> LaunchQueue::next(TimePoint now) {
 
 /// What a node has had for long without receiving it holds up nobody else any more.
 void LaunchQueue::give_up_the_old(TimePoint now) {
-  while (!by_age_.empty() && now - by_age_.front().first >= bounds_.patience) {
+  while (!by_age_.empty() && now - by_age_.front().first >= bounds_.timeout) {
     const LaunchPart part = by_age_.front().second;
     by_age_.pop_front();
     const auto node = nodes_.find(part.node);

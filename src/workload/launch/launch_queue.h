@@ -33,7 +33,7 @@ class LaunchQueue {
     std::size_t large = std::size_t{64} << 10;      ///< bytes from which a launch waits here
     std::size_t under_way = std::size_t{32} << 20;  ///< bytes; what has more alone goes alone
     /// After which what a node has not received holds up that node alone.
-    Duration patience = Duration::seconds(1);
+    Duration timeout = Duration::seconds(1);
   };
   explicit LaunchQueue(const Bounds& bounds) : bounds_(bounds) {}
 

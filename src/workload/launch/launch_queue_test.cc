@@ -36,7 +36,7 @@ class LaunchQueueTest : public ::testing::Test {
     return parts;
   }
   using Parts = std::vector<LaunchPart>;
-  LaunchQueue queue{{.large = 10, .under_way = 100, .patience = Duration::seconds(1)}};
+  LaunchQueue queue{{.large = 10, .under_way = 100, .timeout = Duration::seconds(1)}};
 };
 
 TEST_F(LaunchQueueTest, WhatIsTooMuchWaitsForWhatIsUnderWay) {
@@ -200,7 +200,7 @@ TEST(LaunchQueueProperty, EveryPartHasItsTurn) {
     const auto draw = [&](std::uint32_t bound) {
       return static_cast<std::uint32_t>(random() % bound);
     };
-    LaunchQueue queue({.large = 0, .under_way = 100, .patience = Duration::seconds(1'000'000)});
+    LaunchQueue queue({.large = 0, .under_way = 100, .timeout = Duration::seconds(1'000'000)});
     std::map<LaunchPart, std::size_t> due;
     std::map<LaunchPart, std::size_t> under_way;
     std::uint32_t job = 0;

@@ -25,7 +25,7 @@ std::optional<sched::ElasticJob> elastic_job(const Trial& trial, const Experimen
     const bool runs = job->run != nullptr && job->state == JobState::kRunning && !job->run->stop;
     if (!runs || trial.is_waiting || trial.stop) return std::nullopt;
     elastic.is_running = true;
-    elastic.is_settled = now - job->start_time >= state.settings().resize_interval;
+    elastic.is_steady = now - job->start_time >= state.settings().resize_interval;
   }
   elastic.job = feed.pending_job(*job, state);
   elastic.job.hold = PendingReason::kNone;
@@ -80,7 +80,7 @@ std::vector<sched::ElasticJob> ElasticFeed::jobs(const ClusterState& state, Snap
   // What comes of one that is stopping is awaited before another is interrupted where it would run.
   for (const Job* job : stopping) {
     for (sched::ElasticJob& other : found)
-      other.is_settled = other.is_settled && !shares_partition(*job, other);
+      other.is_steady = other.is_steady && !shares_partition(*job, other);
   }
   return found;
 }

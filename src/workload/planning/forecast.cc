@@ -21,7 +21,7 @@ Status check_satisfiable(const ClusterState& state, const sched::ClusterSnapshot
     if (!need.has_value()) return fail(need.error());
     const Duration limit =
         spec.time_limit == Duration() ? state.partition(index).max_time : spec.time_limit;
-    const auto answer = sched::check_satisfiable(snapshot.facts(), *need, index, limit);
+    const auto answer = sched::check_satisfiable(snapshot.inventory(), *need, index, limit);
     const bool may_wait = answer.refusal == PendingReason::kPartitionNodeLimit ||
                           answer.refusal == PendingReason::kPartitionTimeLimit;
     if (answer.is_satisfiable() || (may_wait && !state.settings().is_enforce_part_limits))

@@ -22,7 +22,7 @@ void PlannerRole::apply(const EventBatch& batch) {
     elastic_.note(event);
     if (state_.is_configured()) feed_.on_event(event, state_);
   }
-  if (state_.is_configured()) feed_.settle(state_);
+  if (state_.is_configured()) feed_.refresh(state_);
   state_.seal(batch.seq);
 }
 

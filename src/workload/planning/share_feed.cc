@@ -46,17 +46,17 @@ const ShareFeed::Place* ShareFeed::place_of(JobId job) const {
   return found == places_.end() ? nullptr : &found->second;
 }
 
-std::vector<JobId> ShareFeed::settle(const ClusterState& state) {
+std::vector<JobId> ShareFeed::refresh(const ClusterState& state) {
   std::vector<JobId> changed;
   for (const UserId user : std::exchange(touched_, {})) {
     if (const auto found = waiting_.find(user); found != waiting_.end())
-      settle_user(state, found->second, changed);
+      refresh_user(state, found->second, changed);
   }
   return changed;
 }
 
-void ShareFeed::settle_user(const ClusterState& state, const std::set<JobId>& waiting,
-                            std::vector<JobId>& changed) {
+void ShareFeed::refresh_user(const ClusterState& state, const std::set<JobId>& waiting,
+                             std::vector<JobId>& changed) {
   std::vector<sched::SharedJob> jobs;
   std::map<std::uint32_t, double> in_use;
   bool is_shared = false;
@@ -80,7 +80,7 @@ void ShareFeed::settle_user(const ClusterState& state, const std::set<JobId>& wa
     }
     return;
   }
-  for (const sched::Rank& rank : sched::share_places(std::move(jobs), std::move(in_use))) {
+  for (const sched::Rank& rank : sched::share_positions(std::move(jobs), std::move(in_use))) {
     Place& place = places_[rank.job];
     const Place fresh{rank.submit_time, rank.place};
     if (place == fresh) continue;

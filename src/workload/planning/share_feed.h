@@ -31,11 +31,11 @@ class ShareFeed {
 
   /// Works out the places of those that were touched; the jobs whose places changed. Cost: O(trials
   /// of these users' experiments).
-  std::vector<JobId> settle(const ClusterState& state);
+  std::vector<JobId> refresh(const ClusterState& state);
 
  private:
-  void settle_user(const ClusterState& state, const std::set<JobId>& waiting,
-                   std::vector<JobId>& changed);
+  void refresh_user(const ClusterState& state, const std::set<JobId>& waiting,
+                    std::vector<JobId>& changed);
 
   std::map<UserId, std::set<JobId>> waiting_;
   std::map<JobId, Place> places_;

@@ -133,7 +133,7 @@ sched::PendingJob SnapshotFeed::pending_job(const Job& job, const ClusterState& 
   return pending;
 }
 
-void SnapshotFeed::note_element(const Job& job) {
+void SnapshotFeed::update_element(const Job& job) {
   if (!job.array_index || job.array_job == job.id) return;
   if (is_waiting(job)) {
     waiting_elements_[job.array_job].insert(job.id);
@@ -145,7 +145,7 @@ void SnapshotFeed::note_element(const Job& job) {
 }
 
 void SnapshotFeed::refresh_pending(JobId id, const Job* job, const ClusterState& state) {
-  if (job != nullptr) note_element(*job);
+  if (job != nullptr) update_element(*job);
   const sched::PendingJob* known = snapshot_.find_pending(id);
   if (job == nullptr) {
     shares_.forget(id);
@@ -240,16 +240,16 @@ void SnapshotFeed::load(const ClusterState& state) {
   set_cluster(state);
   snapshot_.advance_time(state.time());
   state.jobs().for_each([&](const Job& job) { refresh(job.id, state); });
-  settle(state);
+  refresh(state);
 }
 
 void SnapshotFeed::compile(const ClusterState& state) {
   if (std::exchange(is_cluster_stale_, false)) set_cluster(state);
 }
 
-void SnapshotFeed::settle(const ClusterState& state) {
+void SnapshotFeed::refresh(const ClusterState& state) {
   compile(state);
-  for (const JobId id : shares_.settle(state)) refresh_pending(id, state.jobs().find(id), state);
+  for (const JobId id : shares_.refresh(state)) refresh_pending(id, state.jobs().find(id), state);
 }
 
 void SnapshotFeed::on_event(const Event& event, const ClusterState& state) {

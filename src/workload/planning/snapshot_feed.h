@@ -23,11 +23,11 @@ class SnapshotFeed {
   /// To be called after `state` applied the event.
   void on_event(const Event& event, const ClusterState& state);
   /// What has changed of many nodes is compiled once: to be called before the snapshot is asked
-  /// between two settle().
+  /// between two refresh().
   void compile(const ClusterState& state);
   /// To be called when the events of a turn or a batch have all been told, before anything is
   /// planned.
-  void settle(const ClusterState& state);
+  void refresh(const ClusterState& state);
   /// The job as it waits, or would.
   sched::PendingJob pending_job(const Job& job, const ClusterState& state);
 
@@ -36,7 +36,7 @@ class SnapshotFeed {
   /// nodes + log n).
   void refresh(JobId id, const ClusterState& state);
   void refresh_pending(JobId id, const Job* job, const ClusterState& state);
-  void note_element(const Job& job);
+  void update_element(const Job& job);
   void refresh_running(JobId id, const Job* job, const ClusterState& state);
   /// An element's array, whose counts changed with it, and with a throttle the elements that wait
   /// again. Cost: O(those).

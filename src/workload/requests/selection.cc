@@ -103,8 +103,8 @@ Result<NamedJobs> name_jobs(const ClusterState& state, const JobSelector& select
     named.records = whole_array(state, *job, may_split ? &draft : nullptr);
     return named;
   }
-  const ArrayFacts* facts = job->array != nullptr ? &job->array->facts : job->array_facts.get();
-  named.elements = cut_to_range(selector.indices, facts == nullptr ? 0 : facts->index_max);
+  const ArrayRange* range = job->array != nullptr ? &job->array->range : job->array_range.get();
+  named.elements = cut_to_range(selector.indices, range == nullptr ? 0 : range->index_max);
   // Most selectors name few: that they do not name all is seen without a copy.
   const std::size_t split_now = may_split ? draft.splits(job->id).size() : 0;
   if (job->array == nullptr ||

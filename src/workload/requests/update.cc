@@ -299,7 +299,7 @@ Status check_edited(const JobEdit& edit) {
 
 /// When the job may start, with its dependencies and its begin as they are now. Unset until new
 /// dependencies hold.
-void settle_eligible_time(JobEdit& edit) {
+void derive_eligible_time(JobEdit& edit) {
   const JobSpec& spec = edit.spec != nullptr ? *edit.spec : *edit.job.spec;
   if (edit.change.dependencies) {
     const bool waits = !edit.change.dependencies->terms.empty();
@@ -369,7 +369,7 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpd
       draft.add(std::move(change));
     if (update.values.size() == 1) return std::nullopt;  // of the element itself nothing changes
   }
-  settle_eligible_time(edit);
+  derive_eligible_time(edit);
   edit.change.spec = std::move(edit.spec);
   draft.add(std::move(edit.change));
   return std::nullopt;

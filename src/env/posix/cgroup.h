@@ -12,9 +12,9 @@
 
 namespace muster {
 
-class ProcessContainer {
+class ProcessCgroup {
  public:
-  virtual ~ProcessContainer() = default;
+  virtual ~ProcessCgroup() = default;
   /// The file into which a child writes its own pid before it becomes a task; empty: nothing to do.
   virtual std::string enter_file() const = 0;
   /// Every process in it now.
@@ -23,25 +23,24 @@ class ProcessContainer {
   virtual void kill_all() = 0;
   /// Stops all of it without a signal that a process could see, or lets it go on.
   virtual void freeze(bool is_frozen) = 0;
-  /// Takes the container away. Requires: no process in it.
+  /// Takes the cgroup away. Requires: no process in it.
   virtual void remove() = 0;
 };
 
 /// Finds out what this host offers, once: the v2 hierarchy, the v1 freezer, or neither.
-struct ContainerHost {
+struct CgroupHost {
   enum class Kind { kCgroupV2, kFreezerV1, kDescendants };
   Kind kind = Kind::kDescendants;
   std::string root;  ///< the folder in which ours stands, e.g. /sys/fs/cgroup/freezer/muster
 };
 /// `spool`: the node's spool folder. It makes the place this node's own, so that clusters of one
 /// name on one machine never take each other's steps for theirs.
-ContainerHost find_container_host(const std::string& cluster_name, const std::string& spool);
+CgroupHost find_cgroup_host(const std::string& cluster_name, const std::string& spool);
 /// Takes the place away if nothing is in it.
-void release_container_host(const ContainerHost& host);
+void release_cgroup_host(const CgroupHost& host);
 
-/// Makes the container `name` ("NODE/JOB.ATTEMPT.STEP"). Falls back to descendants when the host
+/// Makes the cgroup `name` ("NODE/JOB.ATTEMPT.STEP"). Falls back to descendants when the host
 /// refuses.
-std::unique_ptr<ProcessContainer> make_container(const ContainerHost& host,
-                                                 const std::string& name);
+std::unique_ptr<ProcessCgroup> make_cgroup(const CgroupHost& host, const std::string& name);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-#include "env/posix/crash_note.h"
+#include "env/posix/crash_record.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ std::int64_t steady_seconds() {
 }
 
 /// The signal's own effect follows when this returns.
-void note_death(int signal) {
+void record_death(int signal) {
   if (const int fd = g_fd.load(); fd >= 0 && t_is_watched) {
     g_record.died_of = t_job.value();
     g_record.lived = steady_seconds() - g_record.opened;
@@ -50,10 +50,10 @@ void note_death(int signal) {
 
 }  // namespace
 
-Result<std::unique_ptr<CrashNote>> CrashNote::open(const std::string& path, Duration well) {
+Result<std::unique_ptr<CrashRecord>> CrashRecord::open(const std::string& path, Duration well) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return fail(ErrorCode::kUnavailable, "cannot use " + path, std::strerror(errno));
-  std::unique_ptr<CrashNote> note(new CrashNote());
+  std::unique_ptr<CrashRecord> record(new CrashRecord());
   Record last;
   const bool is_whole = ::pread(fd, &last, sizeof last, 0) == static_cast<ssize_t>(sizeof last) &&
                         last.magic == kMagic;
@@ -63,8 +63,8 @@ Result<std::unique_ptr<CrashNote>> CrashNote::open(const std::string& path, Dura
         g_record.suspect == g_record.died_of && Duration::seconds(g_record.lived) < well;
     g_record.deaths = is_in_a_row ? g_record.deaths + 1 : 1;
     g_record.suspect = g_record.died_of;
-    note->last_job_ = JobId(g_record.died_of);
-    note->deaths_ = g_record.deaths;
+    record->last_job_ = JobId(g_record.died_of);
+    record->deaths_ = g_record.deaths;
   }
   g_record.died_of = 0;
   g_record.opened = steady_seconds();
@@ -76,20 +76,20 @@ Result<std::unique_ptr<CrashNote>> CrashNote::open(const std::string& path, Dura
   g_fd = fd;
   for (const int signal : kFatal) {
     struct sigaction action {};
-    action.sa_handler = &note_death;
+    action.sa_handler = &record_death;
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     ::sigaction(signal, &action, nullptr);
   }
-  return note;
+  return record;
 }
 
-CrashNote::~CrashNote() {
+CrashRecord::~CrashRecord() {
   for (const int signal : kFatal) ::signal(signal, SIG_DFL);
   ::close(g_fd.exchange(-1));
 }
 
-void CrashNote::watch_this_thread() { t_is_watched = true; }
-void CrashNote::works_on(JobId job) { t_job = job; }
-JobId& CrashNote::work_of_this_thread() { return t_job; }
+void CrashRecord::watch_this_thread() { t_is_watched = true; }
+void CrashRecord::works_on(JobId job) { t_job = job; }
+JobId& CrashRecord::work_of_this_thread() { return t_job; }
 
 }  // namespace muster

@@ -15,11 +15,11 @@
 
 namespace muster::api {
 
-inline constexpr std::uint32_t kFirstPlace = 1;
+inline constexpr std::uint32_t kFirstWorkspaceId = 1;
 
 struct Place {
-  std::uint32_t workspace = kFirstPlace;
-  std::uint32_t project = kFirstPlace;
+  std::uint32_t workspace = kFirstWorkspaceId;
+  std::uint32_t project = kFirstWorkspaceId;
 };
 /// For what belongs to no workspace, which is the first. Errors: kUnimplemented: the body names
 /// another one, by workspaceId or workspaceName.
@@ -33,7 +33,7 @@ constexpr std::uint32_t place_id(std::uint32_t document) {
 }
 /// Nullopt: the first place, which is no document.
 constexpr std::optional<std::uint32_t> document_of(std::uint32_t place) {
-  return place <= kFirstPlace ? std::nullopt : std::optional(place - 1);
+  return place <= kFirstWorkspaceId ? std::nullopt : std::optional(place - 1);
 }
 
 }  // namespace muster::api

@@ -1,4 +1,4 @@
-#include "env/posix/container.h"
+#include "env/posix/cgroup.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ std::vector<pid_t> pids_in(const std::string& path) {
 }
 
 /// cgroup v2: cgroup.kill and cgroup.freeze do it all.
-class CgroupV2 final : public ProcessContainer {
+class CgroupV2 final : public ProcessCgroup {
  public:
   explicit CgroupV2(std::string folder) : folder_(std::move(folder)) {}
   std::string enter_file() const override { return folder_ + "/cgroup.procs"; }
@@ -65,7 +65,7 @@ class CgroupV2 final : public ProcessContainer {
 };
 
 /// cgroup v1: the freezer holds them still while each is killed, so that none can fork away.
-class FreezerV1 final : public ProcessContainer {
+class FreezerV1 final : public ProcessCgroup {
  public:
   explicit FreezerV1(std::string folder) : folder_(std::move(folder)) {}
   /// "tasks" and not "cgroup.procs": moving one thread by itself spares the kernel its wait for a
@@ -93,7 +93,7 @@ class FreezerV1 final : public ProcessContainer {
 
 /// Without a cgroup: every process whose chain of parents leads to us. We are their subreaper, so
 /// that orphans stay ours.
-class Descendants final : public ProcessContainer {
+class Descendants final : public ProcessCgroup {
  public:
   Descendants() { ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
   std::string enter_file() const override { return ""; }
@@ -130,33 +130,32 @@ class Descendants final : public ProcessContainer {
 
 }  // namespace
 
-ContainerHost find_container_host(const std::string& cluster_name, const std::string& spool) {
+CgroupHost find_cgroup_host(const std::string& cluster_name, const std::string& spool) {
   const std::string folder =
       fmt::format("muster-{}-{:016x}", cluster_name, Hasher().add(spool).digest());
-  ContainerHost host;
+  CgroupHost host;
   if (::access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0) {
-    host.kind = ContainerHost::Kind::kCgroupV2;
+    host.kind = CgroupHost::Kind::kCgroupV2;
     host.root = "/sys/fs/cgroup/" + folder;
   } else if (::access("/sys/fs/cgroup/freezer", W_OK) == 0) {
-    host.kind = ContainerHost::Kind::kFreezerV1;
+    host.kind = CgroupHost::Kind::kFreezerV1;
     host.root = "/sys/fs/cgroup/freezer/" + folder;
   }
-  if (!host.root.empty() && !make_folders(host.root)) host = ContainerHost();
+  if (!host.root.empty() && !make_folders(host.root)) host = CgroupHost();
   return host;
 }
 
-void release_container_host(const ContainerHost& host) {
+void release_cgroup_host(const CgroupHost& host) {
   if (!host.root.empty()) ::rmdir(host.root.c_str());
 }
 
-std::unique_ptr<ProcessContainer> make_container(const ContainerHost& host,
-                                                 const std::string& name) {
+std::unique_ptr<ProcessCgroup> make_cgroup(const CgroupHost& host, const std::string& name) {
   const std::string folder = host.root + "/" + name;
   const bool is_made =
-      host.kind != ContainerHost::Kind::kDescendants &&
+      host.kind != CgroupHost::Kind::kDescendants &&
       (::mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST || make_folders(folder));
   if (!is_made) return std::make_unique<Descendants>();
-  if (host.kind == ContainerHost::Kind::kCgroupV2) return std::make_unique<CgroupV2>(folder);
+  if (host.kind == CgroupHost::Kind::kCgroupV2) return std::make_unique<CgroupV2>(folder);
   return std::make_unique<FreezerV1>(folder);
 }
 

@@ -170,8 +170,8 @@ Result<bool> exclude_each_other(const std::string& one, const std::string& other
 
 }  // namespace
 
-Result<HttpPlace> open_http(const DaemonOptions& options, const Handover& before) {
-  HttpPlace place;
+Result<ServedHttp> open_http(const DaemonOptions& options, const Handover& before) {
+  ServedHttp place;
   if (options.http.listen.empty()) {
     const HandedSockets closed(before.sockets);
     return place;
@@ -191,7 +191,7 @@ Result<HttpPlace> open_http(const DaemonOptions& options, const Handover& before
   return place;
 }
 
-Status check_http_addresses(const DaemonOptions& options, const HttpPlace& running) {
+Status check_http_addresses(const DaemonOptions& options, const ServedHttp& running) {
   if (options.http.listen.empty()) return {};
   std::vector<int> own;
   for (const int socket : {running.listen_fd, running.services_fd}) {

@@ -27,14 +27,12 @@ constexpr std::string_view kProjects = "muster project list";
 Document first_place(DocumentKind kind) {
   Document place;
   place.kind = kind;
-  place.name = kFirstPlaceName;
+  place.name = kUncategorized;
   place.user_name = "-";
   return place;
 }
-bool is_first(const std::string& name) { return name == kFirstPlaceName || name == "1"; }
-bool is_first_or_none(const std::string& label) {
-  return label.empty() || label == kFirstPlaceName;
-}
+bool is_first(const std::string& name) { return name == kUncategorized || name == "1"; }
+bool is_first_or_none(const std::string& label) { return label.empty() || label == kUncategorized; }
 
 Result<Document> workspace_of(Session& session, const std::string& name) {
   if (is_first(name)) return first_place(DocumentKind::kWorkspace);
@@ -139,7 +137,7 @@ int create_project(const Words& words) {
   if (!workspace.has_value()) return console.fail(workspace.error());
   if (workspace->id == 0)
     return console.fail({ErrorCode::kFailedPrecondition,
-                         fmt::format("the workspace {} takes no projects", kFirstPlaceName),
+                         fmt::format("the workspace {} takes no projects", kUncategorized),
                          "create a workspace"});
   project.parent = workspace->id;
   project.body = json_text(Json(Json::Object{{"description", description}}));
@@ -156,7 +154,7 @@ Result<Document> project_of(Session& session, const std::string& workspace_name,
   if (workspace.id == 0 && is_first(name)) return first_place(DocumentKind::kProject);
   if (workspace.id == 0)
     return fail(ErrorCode::kNotFound,
-                fmt::format("there is no project {} in {}", name, kFirstPlaceName),
+                fmt::format("there is no project {} in {}", name, kUncategorized),
                 fmt::format("see {}", kProjects));
   return find_document(session, DocumentKind::kProject, workspace.id, name, kProjects);
 }
@@ -185,7 +183,7 @@ int delete_project(const Words& words) {
 }
 
 Error first_stays() {
-  return Error{ErrorCode::kFailedPrecondition, fmt::format("{} cannot be changed", kFirstPlaceName),
+  return Error{ErrorCode::kFailedPrecondition, fmt::format("{} cannot be changed", kUncategorized),
                ""};
 }
 

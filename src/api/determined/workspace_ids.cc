@@ -1,4 +1,4 @@
-#include "api/determined/places.h"
+#include "api/determined/workspace_ids.h"
 
 #include <fmt/format.h>
 
@@ -21,8 +21,8 @@ Place place_of(const Catalog& catalog, const ExperimentLabels& labels) {
 Status check_no_workspace(const Json& body, std::string_view what) {
   const std::int64_t id = whole_field(body, "workspaceId").value_or(0);  // 0: of none
   const bool is_first =
-      (id == 0 || id == kFirstPlace) &&
-      (!is_given(body, "workspaceName") || text_field(body, "workspaceName") == kFirstPlaceName);
+      (id == 0 || id == kFirstWorkspaceId) &&
+      (!is_given(body, "workspaceName") || text_field(body, "workspaceName") == kUncategorized);
   if (is_first) return {};
   return fail(ErrorCode::kUnimplemented, fmt::format("{} belong to no workspace", what),
               "leave workspaceId and workspaceName out");

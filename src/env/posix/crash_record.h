@@ -1,5 +1,5 @@
 // Who it was that a process died of: written to a small file by the handler of the fatal signal,
-// read by the next run. While all goes well a note costs a store in memory.
+// read by the next run. While all goes well a record costs a store in memory.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace muster {
 /// One for a process at a time. Only the death of a watched thread counts, with the job that this
 /// thread works on: what ends the process from outside, or in another thread, says nothing about a
 /// job.
-class CrashNote {
+class CrashRecord {
  public:
   /// Opens or makes the file, reads what the last run left, and begins anew. From now on a fatal
   /// signal is noted. A run that went on for `well` before it died begins the row anew: what it did
   /// not stumble over then is no reason to hold a job now. Errors: kUnavailable.
-  static Result<std::unique_ptr<CrashNote>> open(const std::string& path,
-                                                 Duration well = Duration::minutes(10));
-  ~CrashNote();
-  CrashNote(const CrashNote&) = delete;
-  CrashNote& operator=(const CrashNote&) = delete;
+  static Result<std::unique_ptr<CrashRecord>> open(const std::string& path,
+                                                   Duration well = Duration::minutes(10));
+  ~CrashRecord();
+  CrashRecord(const CrashRecord&) = delete;
+  CrashRecord& operator=(const CrashRecord&) = delete;
 
   /// The job that the last run died of, and how many runs in a row did. Zero: it did not die of
   /// one.
@@ -39,7 +39,7 @@ class CrashNote {
   JobId& work_of_this_thread();
 
  private:
-  CrashNote() = default;
+  CrashRecord() = default;
   JobId last_job_;
   std::uint32_t deaths_ = 0;
 };
