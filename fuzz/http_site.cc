@@ -118,12 +118,11 @@ class Port final : public api::ApiPort {
     if (alive.has_value()) see(gateway().state());
     return alive;
   }
-  kj::Promise<void> measure(std::function<void(MetricStore&)> read) override {
-    read(*metrics_);
-    return kj::READY_NOW;
+  kj::Promise<Result<MetricAnswers>> measure(std::vector<MetricQuestion> questions) override {
+    return answer(*metrics_, questions);
   }
-  kj::Promise<void> work(std::function<void()> work_item) override {
-    work_item();
+  kj::Promise<void> work(std::function<void()> computation) override {
+    computation();
     return kj::READY_NOW;
   }
   void set_progress(TrialId, double) override {}
@@ -145,9 +144,8 @@ class Port final : public api::ApiPort {
     return std::nullopt;
   }
   UserAccount user_account(UserId) override { return {}; }
-  kj::Promise<void> with_tokens(std::function<void(TokenStore&)> task) override {
-    task(*tokens_);
-    return kj::READY_NOW;
+  kj::Promise<Result<TokenAnswer>> ask_tokens(TokenQuestion question) override {
+    return answer(*tokens_, question);
   }
   void forget_callers() override { known_.clear(); }
   api::LoginGuard& logins() override { return logins_; }

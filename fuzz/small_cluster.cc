@@ -193,7 +193,12 @@ kj::Promise<Result<std::string>> SmallCluster::token(TokenOwner owner, TimePoint
 kj::Promise<Result<ReportOutcome>> SmallCluster::store_report(MetricReport) {
   return Result<ReportOutcome>(ReportOutcome::kStored);
 }
-kj::Promise<void> SmallCluster::measure(std::function<void(MetricStore&)>) { return kj::READY_NOW; }
+kj::Promise<Result<MetricAnswers>> SmallCluster::measure(std::vector<MetricQuestion>) {
+  return Result<MetricAnswers>(fail(ErrorCode::kUnavailable, "no metrics are stored here"));
+}
+kj::Promise<Result<TokenAnswer>> SmallCluster::ask_tokens(TokenQuestion) {
+  return Result<TokenAnswer>(fail(ErrorCode::kUnavailable, "no tokens are stored here"));
+}
 kj::Promise<Result<LogPage>> SmallCluster::read_logs(LogQuery, Duration) {
   LogPage page;
   page.is_end = true;

@@ -57,7 +57,8 @@ class SmallCluster final : private GatewayPort {
   kj::Promise<CallerNames> names(UserId user, GroupId group) override;
   kj::Promise<Result<std::string>> token(TokenOwner owner, TimePoint until) override;
   kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) override;
-  kj::Promise<void> measure(std::function<void(MetricStore&)> read) override;
+  kj::Promise<Result<MetricAnswers>> measure(std::vector<MetricQuestion> questions) override;
+  kj::Promise<Result<TokenAnswer>> ask_tokens(TokenQuestion question) override;
   void forget_trials(std::vector<TrialId>) override {}
   void begin_metrics(TrialId, std::uint32_t, std::int64_t) override {}
   kj::Promise<Result<LogPage>> read_logs(LogQuery query, Duration wait) override;

@@ -40,12 +40,17 @@ RatingTask rating_task(const ClusterState& state, const Experiment& experiment) 
   return task;
 }
 
-Status rate(MetricStore& store, RatingTask& task) {
+std::vector<MetricQuestion> rating_questions(const RatingTask& task) {
+  std::vector<MetricQuestion> questions;
   for (std::size_t i = 0; i < task.checkpoints.size(); ++i) {
-    RatedCheckpoint& one = task.checkpoints[i];
-    one.metric = TRY(metric_at(store, one.trial, "validation", task.steps[i], task.metric));
+    questions.emplace_back(
+        MetricAtQuestion{task.checkpoints[i].trial, "validation", task.steps[i], task.metric});
   }
-  return {};
+  return questions;
+}
+
+void take_ratings(RatingTask& task, MetricAnswers& answers) {
+  for (RatedCheckpoint& one : task.checkpoints) one.metric = answers.next<MetricAtQuestion>();
 }
 
 void Collector::begin() {
@@ -65,14 +70,16 @@ void Collector::consider(ExperimentId id) {
 
 kj::Promise<void> Collector::collect(ExperimentId id) {
   const Experiment& experiment = *state_.experiments().find(id);
-  auto task = std::make_shared<RatingTask>(rating_task(state_, experiment));
-  auto rated = std::make_shared<Status>();
-  return measure_([task, rated](MetricStore& store) { *rated = rate(store, *task); })
-      .then([this, id, task, rated, retention = experiment.retention]() -> kj::Promise<bool> {
-        if (!rated->has_value()) return false;
+  RatingTask task = rating_task(state_, experiment);
+  auto rated = measure_(rating_questions(task));
+  return rated
+      .then([this, id, task = std::move(task), retention = experiment.retention](
+                Result<MetricAnswers> answers) mutable -> kj::Promise<bool> {
+        if (!answers.has_value()) return false;
+        take_ratings(task, *answers);
         return submit_(CollectCheckpoints{
                            id, retention,
-                           not_kept(task->checkpoints, retention, task->smaller_is_better)})
+                           not_kept(task.checkpoints, retention, task.smaller_is_better)})
             .then([](std::vector<Reply> replies) {
               return !replies.empty() && !replies.front().error;
             });

@@ -12,7 +12,7 @@
 #include "engine/command.h"
 #include "platform/rules/retention.h"
 #include "state/cluster_state.h"
-#include "store/metrics/metric_store.h"
+#include "store/metrics/metric_questions.h"
 
 namespace muster {
 
@@ -25,12 +25,14 @@ struct RatingTask {
   bool smaller_is_better = true;
 };
 RatingTask rating_task(const ClusterState& state, const Experiment& experiment);
-/// Fills in the metrics.
-Status rate(MetricStore& store, RatingTask& task);
+/// What the metric store is asked for the metrics, one question for each checkpoint.
+std::vector<MetricQuestion> rating_questions(const RatingTask& task);
+/// Fills in the metrics. Requires: the answers are those to rating_questions(task).
+void take_ratings(RatingTask& task, MetricAnswers& answers);
 
 class Collector {
  public:
-  using Measure = std::function<kj::Promise<void>(std::function<void(MetricStore&)>)>;
+  using Measure = std::function<kj::Promise<Result<MetricAnswers>>(std::vector<MetricQuestion>)>;
   /// To the core; the replies come once it has said what happened.
   using Submit = std::function<kj::Promise<std::vector<Reply>>(PreparedRequest)>;
   /// `keep`: runs a promise to its end. Lifetime: the state outlives it.

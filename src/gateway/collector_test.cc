@@ -76,16 +76,16 @@ class House {
   std::size_t seen_ = 0;
 
  public:
-  Collector collector{lab.rig.core.state(), io_.provider->getTimer(),
-                      [this](std::function<void(MetricStore&)> read) -> kj::Promise<void> {
-                        read(*store_);
-                        return kj::READY_NOW;
-                      },
-                      [this](PreparedRequest request) -> kj::Promise<std::vector<Reply>> {
-                        ++asked;
-                        return std::vector<Reply>{lab.rig.done(std::move(request), testing::kRoot)};
-                      },
-                      [this](kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }};
+  Collector collector{
+      lab.rig.core.state(), io_.provider->getTimer(),
+      [this](std::vector<MetricQuestion> questions) -> kj::Promise<Result<MetricAnswers>> {
+        return answer(*store_, questions);
+      },
+      [this](PreparedRequest request) -> kj::Promise<std::vector<Reply>> {
+        ++asked;
+        return std::vector<Reply>{lab.rig.done(std::move(request), testing::kRoot)};
+      },
+      [this](kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }};
 };
 
 TEST(Collector, WhatIsNeitherBestNorLatestGoesAtTheEnd) {

@@ -83,14 +83,17 @@ Gateway::~Gateway() noexcept {
   stop_waiters_->clear();
 }
 
-Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica)
+Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica,
+                 std::uint64_t first_token)
     : port_(port),
       timer_(timer),
       replica_(replica),
+      next_token_(first_token),
       turns_(timer),
       histories_(kHistoriesOfUserMax),
       collector_(
-          replica.state(), timer, [this](auto read) { return port_.measure(std::move(read)); },
+          replica.state(), timer,
+          [this](auto questions) { return port_.measure(std::move(questions)); },
           [this](PreparedRequest request) {
             Command command;
             command.token = next_token_++;
@@ -269,8 +272,10 @@ void Gateway::on_reply(std::uint64_t token, std::vector<Reply> replies) {
 void Gateway::on_update(const DurableUpdate& update) {
   std::vector<TrialId> deleted = deleted_trials(*update.batch);
   replica_.apply(*update.batch);
-  if (!deleted.empty()) port_.forget_trials(std::move(deleted));
-  collector_.on_batch(*update.batch);
+  if (is_collecting_) {
+    if (!deleted.empty()) port_.forget_trials(std::move(deleted));
+    collector_.on_batch(*update.batch);
+  }
   if (!waiters_->empty()) wake_waiters(*update.batch);
   if (!stop_waiters_->empty()) wake_stop_waiters(*update.batch);
   for (const Event& event : update.batch->events) {

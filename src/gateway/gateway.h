@@ -18,7 +18,8 @@
 #include "gateway/prepare.h"
 #include "gateway/query_replica.h"
 #include "model/metric.h"
-#include "store/tokens/token_store.h"
+#include "store/metrics/metric_questions.h"
+#include "store/tokens/token_questions.h"
 #include "text/token_text.h"
 #include "trials/determined_text.h"
 #include "wire/controller_calls.h"
@@ -48,16 +49,18 @@ class GatewayPort {
   virtual kj::Promise<Result<std::string>> blob(BlobId id) = 0;
   /// May take long: runs elsewhere.
   virtual kj::Promise<CallerNames> names(UserId user, GroupId group) = 0;
+  /// As `answer` of token_questions.h, elsewhere.
+  virtual kj::Promise<Result<TokenAnswer>> ask_tokens(TokenQuestion question) = 0;
   /// A token of a user's for HTTP that lasts until then, or as long as one may. Errors:
   /// kFailedPrecondition: HTTP is not served.
   virtual kj::Promise<Result<std::string>> token(TokenOwner owner, TimePoint until) = 0;
   /// In the order of the calls. Fulfilled once the report is on stable storage.
   virtual kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) = 0;
-  /// A run goes on from a checkpoint of so many steps: before its first report.
-  /// Runs a read of the metric store, elsewhere.
-  virtual kj::Promise<void> measure(std::function<void(MetricStore&)> read) = 0;
+  /// As `answer` of metric_questions.h, elsewhere.
+  virtual kj::Promise<Result<MetricAnswers>> measure(std::vector<MetricQuestion> questions) = 0;
   /// What is known of these trials is of no use any more.
   virtual void forget_trials(std::vector<TrialId> trials) = 0;
+  /// A run goes on from a checkpoint of so many steps: before its first report.
   virtual void begin_metrics(TrialId trial, std::uint32_t run, std::int64_t resumed_from_steps) = 0;
   /// As LogStore::read. A page without lines, forward, is kept back until there are some,
   /// wake_log_readers, or `wait` is over.
@@ -69,7 +72,10 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
  public:
   /// Who waits still is told that nobody will answer.
   ~Gateway() noexcept override;
-  Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica);
+  /// `first_token`: what its commands are numbered from. Where there are several gateways, answers
+  /// find their way back by it.
+  Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica,
+          std::uint64_t first_token = 1);
 
   // From clients.
   kj::Promise<std::vector<Reply>> submit(const Identity& identity, std::vector<Request> requests,
@@ -99,8 +105,12 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   const std::optional<Error>& refusal() const { return refusal_; }
   void set_refusal(std::optional<Error> why) { refusal_ = std::move(why); }
   kj::Promise<Result<std::string>> blob(BlobId id) { return port_.blob(id); }
-  /// Once, when the replica stands where the journal does.
-  void begin() { collector_.begin(); }
+  /// Once, when the replica stands where the journal does, and of one gateway alone: from now on it
+  /// sees to it that what experiments keep no longer is collected.
+  void begin() {
+    is_collecting_ = true;
+    collector_.begin();
+  }
   /// Runs a promise to its end; what it answers is its own business.
   void keep(kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }
 
@@ -158,7 +168,8 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   GatewayPort& port_;
   kj::Timer& timer_;
   QueryReplica& replica_;
-  std::uint64_t next_token_ = 1;
+  std::uint64_t next_token_;
+  bool is_collecting_ = false;
   std::unordered_map<std::uint64_t, kj::Own<kj::PromiseFulfiller<std::vector<Reply>>>> replies_;
   using Waiters = std::unordered_map<JobId, std::map<std::uint64_t, Waiter>>;
   /// Shared with the promises that clients hold: they may be dropped after the gateway is.

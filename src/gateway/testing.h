@@ -28,7 +28,12 @@ class SilentPort : public GatewayPort {
   kj::Promise<Result<ReportOutcome>> store_report(MetricReport) override {
     return silent<ReportOutcome>();
   }
-  kj::Promise<void> measure(std::function<void(MetricStore&)>) override { return kj::READY_NOW; }
+  kj::Promise<Result<MetricAnswers>> measure(std::vector<MetricQuestion>) override {
+    return Result<MetricAnswers>(fail(ErrorCode::kUnavailable, "no metrics are stored here"));
+  }
+  kj::Promise<Result<TokenAnswer>> ask_tokens(TokenQuestion) override {
+    return Result<TokenAnswer>(fail(ErrorCode::kUnavailable, "no tokens are stored here"));
+  }
   void forget_trials(std::vector<TrialId>) override {}
   void begin_metrics(TrialId, std::uint32_t, std::int64_t) override {}
   kj::Promise<Result<LogPage>> read_logs(LogQuery, Duration) override { return silent<LogPage>(); }

@@ -74,7 +74,12 @@ class Desk final : public GatewayPort {
     waiting_.push_back(kj::mv(paf.fulfiller));
     return kj::mv(paf.promise);
   }
-  kj::Promise<void> measure(std::function<void(MetricStore&)>) override { return kj::READY_NOW; }
+  kj::Promise<Result<MetricAnswers>> measure(std::vector<MetricQuestion>) override {
+    return Result<MetricAnswers>(fail(ErrorCode::kUnavailable, "no metrics are stored here"));
+  }
+  kj::Promise<Result<TokenAnswer>> ask_tokens(TokenQuestion) override {
+    return Result<TokenAnswer>(fail(ErrorCode::kUnavailable, "no tokens are stored here"));
+  }
   void forget_trials(std::vector<TrialId>) override {}
   void begin_metrics(TrialId, std::uint32_t run, std::int64_t steps) override {
     begun.emplace_back(run, steps);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "access/experiment_access.h"
+#include "api/determined/measured.h"
 #include "api/determined/names.h"
 #include "api/determined/trial_json.h"
 #include "text/json_reader.h"
@@ -50,12 +51,15 @@ CheckpointDetails details_of(const ClusterState& state, const Checkpoint& checkp
           access::readers_of(state, experiment)};
 }
 
-Status measure_checkpoint(MetricStore& store, CheckpointDetails& details) {
+void add_questions(const CheckpointDetails& details, std::vector<MetricQuestion>& questions) {
   const auto steps = static_cast<std::int64_t>(details.checkpoint.steps_completed);
-  const ReportPage page = TRY(
-      store.read_reports({details.checkpoint.trial, "validation", steps, steps}, std::nullopt, 1));
+  questions.emplace_back(
+      ReportsQuestion{{details.checkpoint.trial, "validation", steps, steps}, std::nullopt, 1});
+}
+
+void take_answers(CheckpointDetails& details, MetricAnswers& answers) {
+  const ReportPage page = answers.next<ReportsQuestion>();
   if (!page.reports.empty()) details.validation = page.reports.front();
-  return {};
 }
 
 std::optional<double> searcher_metric(const CheckpointDetails& details) {
@@ -101,12 +105,7 @@ void show_to(const Identity& reader, CheckpointDetails& details) {
 kj::Promise<Result<std::vector<CheckpointDetails>>> measured(ApiPort& port, const Caller& caller,
                                                              std::vector<CheckpointDetails> all) {
   for (CheckpointDetails& details : all) show_to(caller.identity, details);
-  return measure<std::vector<CheckpointDetails>>(
-      port,
-      [all = std::move(all)](MetricStore& store) mutable -> Result<std::vector<CheckpointDetails>> {
-        for (CheckpointDetails& details : all) TRY(measure_checkpoint(store, details));
-        return std::move(all);
-      });
+  return measured(port, std::move(all));
 }
 
 }  // namespace muster::api

@@ -9,6 +9,7 @@
 #include "api/determined/code_archive.h"
 #include "api/determined/experiment_json.h"
 #include "api/determined/experiment_patch.h"
+#include "api/determined/measured.h"
 #include "api/determined/names.h"
 #include "api/determined/plain_job.h"
 #include "api/determined/submissions.h"
@@ -400,21 +401,21 @@ kj::Promise<HttpReply> list_trials(ApiPort& port, HttpRequest request) {
         });
         const auto window = window_of(*shared, all->size());
         if (!window.has_value()) return error_reply(window.error());
-        return measure<All>(
-                   port,
-                   [shared, now = port.now(), window = *window,
-                    all = std::move(all).value()](MetricStore& store) mutable -> Result<All> {
-                     const bool is_by_measure =
-                         std::ranges::find(kMeasuredKeys, shared->parameter("sortBy")) !=
-                         kMeasuredKeys.end();
-                     if (!is_by_measure) TRY(sort_trials(all, *shared, now));
-                     // Only what is shown is measured, where all are not needed to sort them.
-                     for (std::size_t i = is_by_measure ? 0 : window.begin;
-                          i < (is_by_measure ? all.size() : window.end); ++i)
-                       TRY(measure_trial(store, all[i]));
-                     if (is_by_measure) TRY(sort_trials(all, *shared, now));
-                     return std::move(all);
-                   })
+        const bool is_by_measure =
+            std::ranges::find(kMeasuredKeys, shared->parameter("sortBy")) != kMeasuredKeys.end();
+        if (!is_by_measure) {
+          if (const Status sorted = sort_trials(*all, *shared, port.now()); !sorted.has_value())
+            return error_reply(sorted.error());
+        }
+        // Only what is shown is measured, where all are not needed to sort them.
+        const std::size_t begin = is_by_measure ? 0 : window->begin;
+        const std::size_t end = is_by_measure ? all->size() : window->end;
+        return measured(port, std::move(all).value(), begin, end)
+            .then([shared, is_by_measure, now = port.now()](Result<All> full) -> Result<All> {
+              if (!full.has_value()) return fail(full.error());
+              if (is_by_measure) TRY(sort_trials(*full, *shared, now));
+              return full;
+            })
             .then([&port, shared](Result<All> full) -> HttpReply {
               if (!full.has_value()) return error_reply(full.error());
               return list_reply(*shared, "trials", *full,
@@ -447,6 +448,18 @@ kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
       });
 }
 
+/// The best validation of the trials; `answers`: the best of each. Nullopt: there is none, or no
+/// number.
+std::optional<double> best_of(const std::vector<TrialDetails>& trials, MetricAnswers& answers) {
+  std::optional<double> best;
+  for (const TrialDetails& details : trials) {
+    const auto value = metric_in(details, answers.next<BestReportQuestion>());
+    if (!value || std::isnan(*value)) continue;
+    if (!best || (details.is_smaller_better ? *value < *best : *value > *best)) best = *value;
+  }
+  return best;
+}
+
 kj::Promise<HttpReply> best_metric(ApiPort& port, HttpRequest request) {
   const auto id = id_of(request);
   if (!id.has_value()) return error_reply(id.error());
@@ -455,23 +468,17 @@ kj::Promise<HttpReply> best_metric(ApiPort& port, HttpRequest request) {
                    [id = *id](const ClusterState& state) { return all_details_of(state, id); })
       .then([&port](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
-        return measure<std::optional<double>>(
-                   port,
-                   [all = std::move(all).value()](
-                       MetricStore& store) -> Result<std::optional<double>> {
-                     std::optional<double> best;
-                     for (const TrialDetails& details : all) {
-                       const auto report =
-                           TRY(store.best_report(details.view.id, "validation", details.metric,
-                                                 details.is_smaller_better));
-                       if (!report) continue;
-                       const auto value = metric_in(details, report);
-                       if (!value || std::isnan(*value)) continue;
-                       if (!best || (details.is_smaller_better ? *value < *best : *value > *best))
-                         best = *value;
-                     }
-                     return best;
-                   })
+        std::vector<MetricQuestion> questions;
+        for (const TrialDetails& one : *all) {
+          questions.emplace_back(
+              BestReportQuestion{one.view.id, "validation", one.metric, one.is_smaller_better});
+        }
+        return port.measure(std::move(questions))
+            .then([all = std::move(all).value()](
+                      Result<MetricAnswers> answers) -> Result<std::optional<double>> {
+              if (!answers.has_value()) return fail(answers.error());
+              return best_of(all, *answers);
+            })
             .then([](Result<std::optional<double>> best) {
               if (!best.has_value()) return error_reply(best.error());
               if (!*best)

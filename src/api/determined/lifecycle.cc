@@ -76,6 +76,20 @@ Json preview_json(const CheckpointDetails& details) {
   return row;
 }
 
+/// With what was measured at each of its checkpoints.
+kj::Promise<Result<Preview>> rated(ApiPort& port, Preview preview) {
+  std::vector<MetricQuestion> questions = rating_questions(preview.task);
+  for (const CheckpointDetails& one : preview.details) add_questions(one, questions);
+  return port.measure(std::move(questions))
+      .then(
+          [preview = std::move(preview)](Result<MetricAnswers> answers) mutable -> Result<Preview> {
+            if (!answers.has_value()) return fail(answers.error());
+            take_ratings(preview.task, *answers);
+            for (CheckpointDetails& one : preview.details) take_answers(one, *answers);
+            return std::move(preview);
+          });
+}
+
 /// Which checkpoints another retention would delete.
 kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "an experiment");
@@ -97,14 +111,7 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
                        })
       .then([&port, retention = *retention](Result<Preview> preview) -> kj::Promise<HttpReply> {
         if (!preview.has_value()) return error_reply(preview.error());
-        return measure<Preview>(port,
-                                [preview = std::move(preview).value()](
-                                    MetricStore& store) mutable -> Result<Preview> {
-                                  TRY(rate(store, preview.task));
-                                  for (CheckpointDetails& one : preview.details)
-                                    TRY(measure_checkpoint(store, one));
-                                  return std::move(preview);
-                                })
+        return rated(port, std::move(preview).value())
             .then([retention](Result<Preview> full) -> HttpReply {
               if (!full.has_value()) return error_reply(full.error());
               Json::Array rows;

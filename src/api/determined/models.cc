@@ -7,6 +7,7 @@
 
 #include "api/determined/checkpoint_json.h"
 #include "api/determined/documents.h"
+#include "api/determined/measured.h"
 #include "api/determined/names.h"
 #include "api/determined/workspace_ids.h"
 #include "api/http/fields.h"
@@ -84,6 +85,13 @@ Json version_json(const ApiPort& port, const VersionDetails& details) {
                       {"checkpoint", checkpoint_json(port, details.checkpoint)}};
 }
 
+void add_questions(const VersionDetails& details, std::vector<MetricQuestion>& questions) {
+  add_questions(details.checkpoint, questions);
+}
+void take_answers(VersionDetails& details, MetricAnswers& answers) {
+  take_answers(details.checkpoint, answers);
+}
+
 using Versions = std::vector<VersionDetails>;
 using ShowVersions = std::function<HttpReply(const Versions&)>;
 
@@ -96,16 +104,9 @@ kj::Promise<HttpReply> show_versions(ApiPort& port, const Caller& caller,
              identity = caller.identity](Result<Versions> found) -> kj::Promise<HttpReply> {
         if (!found.has_value()) return error_reply(found.error());
         for (VersionDetails& details : *found) show_to(identity, details.checkpoint);
-        return measure<Versions>(port,
-                                 [versions = std::move(found).value()](
-                                     MetricStore& store) mutable -> Result<Versions> {
-                                   for (VersionDetails& details : versions)
-                                     TRY(measure_checkpoint(store, details.checkpoint));
-                                   return std::move(versions);
-                                 })
-            .then([show](Result<Versions> full) {
-              return full.has_value() ? show(*full) : error_reply(full.error());
-            });
+        return measured(port, std::move(found).value()).then([show](Result<Versions> full) {
+          return full.has_value() ? show(*full) : error_reply(full.error());
+        });
       });
 }
 

@@ -34,38 +34,16 @@ Json report_json(const StoredReport& stored, bool is_of_any_group) {
 }
 
 /// Where reading goes on.
-struct Place {
+struct Cursor {
   std::size_t trial = 0;
-  std::size_t group = 0;
+  std::size_t group = 0;  ///< of the trial's groups
   std::optional<MetricCursor> after = std::nullopt;
 };
 
 struct Page {
   Json::Array reports;
-  std::optional<Place> next = std::nullopt;  ///< nullopt: there is nothing more
+  bool is_end = false;  ///< there is nothing more
 };
-
-Result<Page> read_page(MetricStore& store, TrialId trial, const std::string& group, Place at) {
-  Page page;
-  std::vector<std::string> groups{group};
-  if (group.empty()) {
-    groups.clear();
-    for (GroupMetrics& one : TRY(store.groups(trial))) groups.push_back(std::move(one.group));
-  }
-  if (at.group < groups.size()) {
-    const ReportPage read =
-        TRY(store.read_reports({trial, groups[at.group]}, at.after, kReportsPerPage));
-    for (const StoredReport& report : read.reports) {
-      if (!group.empty() || report.report.key.empty())
-        page.reports.push_back(report_json(report, group.empty()));
-    }
-    at.after = read.next;
-    if (!at.after) ++at.group;
-  }
-  const bool is_trial_done = at.group >= groups.size();
-  page.next = is_trial_done ? Place{at.trial + 1} : at;
-  return page;
-}
 
 class ReportStream {
  public:
@@ -76,7 +54,7 @@ class ReportStream {
   kj::Promise<void> write_lines(kj::AsyncOutputStream& out) {
     return next().then([this, &out](Result<Page> page) -> kj::Promise<void> {
       if (!page.has_value()) return write(out, error_reply(page.error()).body + "\n");
-      if (!page->next) return kj::READY_NOW;
+      if (page->is_end) return kj::READY_NOW;
       const std::string line =
           page->reports.empty()
               ? ""
@@ -97,7 +75,7 @@ class ReportStream {
       if (!page.has_value())
         return kj::Exception(kj::Exception::Type::FAILED, __FILE__, __LINE__,
                              kj::str(page.error().text().c_str()));
-      if (!page->next) return write(out, "]}");
+      if (page->is_end) return write(out, "]}");
       std::string text;
       for (const Json& report : page->reports) {
         if (std::exchange(has_items_, true)) text += ',';
@@ -107,16 +85,48 @@ class ReportStream {
     });
   }
 
-  /// What is read elsewhere may outlive this.
   kj::Promise<Result<Page>> next() {
-    if (at_.trial == trials_.size()) return Result<Page>(Page());
-    return measure<Page>(
-               port_, [trial = trials_[at_.trial], group = group_,
-                       at = at_](MetricStore& store) { return read_page(store, trial, group, at); })
-        .then([this](Result<Page> page) {
-          if (page.has_value()) at_ = *page->next;
-          return page;
+    if (at_.trial == trials_.size()) return Result<Page>(Page{{}, true});
+    if (groups_) return next_reports();
+    if (!group_.empty()) {
+      groups_.emplace({group_});
+      return next_reports();
+    }
+    return port_.measure({GroupsQuestion{trials_[at_.trial]}})
+        .then([this](Result<MetricAnswers> answers) -> kj::Promise<Result<Page>> {
+          if (!answers.has_value()) return Result<Page>(fail(answers.error()));
+          groups_.emplace();
+          for (GroupMetrics& one : answers->next<GroupsQuestion>())
+            groups_->push_back(std::move(one.group));
+          return next_reports();
         });
+  }
+
+  /// Requires: the groups of the present trial are known.
+  kj::Promise<Result<Page>> next_reports() {
+    if (at_.group >= groups_->size()) {
+      at_ = Cursor{at_.trial + 1};
+      groups_.reset();
+      return Result<Page>(Page());
+    }
+    return port_
+        .measure({ReportsQuestion{
+            {trials_[at_.trial], (*groups_)[at_.group]}, at_.after, kReportsPerPage}})
+        .then([this](Result<MetricAnswers> answers) -> Result<Page> {
+          if (!answers.has_value()) return fail(answers.error());
+          return page_of(answers->next<ReportsQuestion>());
+        });
+  }
+
+  Page page_of(const ReportPage& read) {
+    Page page;
+    for (const StoredReport& report : read.reports) {
+      if (!group_.empty() || report.report.key.empty())
+        page.reports.push_back(report_json(report, group_.empty()));
+    }
+    at_.after = read.next;
+    if (!at_.after) ++at_.group;
+    return page;
   }
 
   kj::Promise<void> write(kj::AsyncOutputStream& out, std::string text) {
@@ -128,7 +138,8 @@ class ReportStream {
   ApiPort& port_;
   const std::vector<TrialId> trials_;
   const std::string group_;
-  Place at_;
+  Cursor at_;
+  std::optional<std::vector<std::string>> groups_;  ///< of the present trial, once they are known
   bool has_items_ = false;
   std::string text_;  ///< on its way
 };

@@ -52,25 +52,14 @@ kj::Promise<HttpReply> login(ApiPort& port, HttpRequest request) {
                         "too many logins from " + peer.name + " failed", "try again in a minute"});
   }
   const TimePoint now = port.now();
-  return with_tokens<TokenOwner>(port,
-                                 [name, password, now, is_here = peer.is_on_this_machine](
-                                     TokenStore& store) -> Result<TokenOwner> {
-                                   if (auto owner = store.log_in(name, password, is_here, now))
-                                     return std::move(*owner);
-                                   return fail(ErrorCode::kPermissionDenied, "invalid credentials",
-                                               "the password is a token of muster token, or one "
-                                               "for once of muster token --once");
-                                 })
+  return ask_tokens(port, LogIn{name, password, peer.is_on_this_machine, now})
       .then([&port, peer, now](Result<TokenOwner> owner) -> kj::Promise<HttpReply> {
         if (!owner.has_value()) {
           port.logins().failed(peer.name, now);
           return unauthenticated_reply(owner.error().text());
         }
-        return with_tokens<std::string>(
-                   port,
-                   [owner = *owner, now, end = now + session_life(port)](TokenStore& store) {
-                     return store.issue(owner, TokenKind::kLogin, end, now);
-                   })
+        return ask_tokens(port,
+                          IssueToken{*owner, TokenKind::kLogin, now + session_life(port), now})
             .then([&port, owner = *owner](Result<std::string> token) {
               return token.has_value() ? logged_in(port, owner, *token)
                                        : error_reply(token.error());
@@ -78,9 +67,9 @@ kj::Promise<HttpReply> login(ApiPort& port, HttpRequest request) {
       });
 }
 
-HttpReply logged_out(ApiPort& port, const Result<bool>& done) {
+HttpReply logged_out(ApiPort& port, const std::optional<Error>& error) {
   port.forget_callers();
-  HttpReply reply = done.has_value() ? empty_reply() : error_reply(done.error());
+  HttpReply reply = done_or(error);
   reply.cookie = "auth=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0";
   return reply;
 }
@@ -88,13 +77,11 @@ HttpReply logged_out(ApiPort& port, const Result<bool>& done) {
 /// The token that it is asked with is void afterwards.
 kj::Promise<HttpReply> logout(ApiPort& port, HttpRequest request) {
   const TokenClaims& claims = request.caller.claims;
-  if (claims.scope != TokenScope::kUser || claims.id == 0) return logged_out(port, true);
-  return with_tokens<bool>(port,
-                           [id = claims.id](TokenStore& store) -> Result<bool> {
-                             TRY(store.revoke(id));
-                             return true;
-                           })
-      .then([&port](Result<bool> done) { return logged_out(port, done); });
+  if (claims.scope != TokenScope::kUser || claims.id == 0) return logged_out(port, std::nullopt);
+  return ask_tokens(port, RevokeToken{claims.id, std::nullopt})
+      .then([&port](Result<TokenRecord> done) {
+        return logged_out(port, done.has_value() ? std::nullopt : std::optional(done.error()));
+      });
 }
 
 kj::Promise<HttpReply> who_am_i(ApiPort& port, HttpRequest request) {

@@ -81,13 +81,20 @@ Result<TrialDetails> details_of(const ClusterState& state, TrialId id) {
                       experiment.spec->smaller_is_better};
 }
 
-Status measure_trial(MetricStore& store, TrialDetails& details) {
-  details.latest_validation = TRY(store.latest_report(details.view.id, "validation"));
-  details.latest_training = TRY(store.latest_report(details.view.id, "training"));
-  details.best_validation = TRY(
-      store.best_report(details.view.id, "validation", details.metric, details.is_smaller_better));
-  details.summaries = TRY(store.summaries(details.view.id));
-  return {};
+void add_questions(const TrialDetails& details, std::vector<MetricQuestion>& questions) {
+  const TrialId trial = details.view.id;
+  questions.emplace_back(LatestReportQuestion{trial, "validation"});
+  questions.emplace_back(LatestReportQuestion{trial, "training"});
+  questions.emplace_back(
+      BestReportQuestion{trial, "validation", details.metric, details.is_smaller_better});
+  questions.emplace_back(SummariesQuestion{trial});
+}
+
+void take_answers(TrialDetails& details, MetricAnswers& answers) {
+  details.latest_validation = answers.next<LatestReportQuestion>();
+  details.latest_training = answers.next<LatestReportQuestion>();
+  details.best_validation = answers.next<BestReportQuestion>();
+  details.summaries = answers.next<SummariesQuestion>();
 }
 
 MetricValue metric_value(const Json& value) {

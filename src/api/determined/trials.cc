@@ -5,6 +5,7 @@
 #include <map>
 
 #include "api/determined/checkpoint_list.h"
+#include "api/determined/measured.h"
 #include "api/determined/names.h"
 #include "api/determined/report_stream.h"
 #include "api/determined/submissions.h"
@@ -29,15 +30,11 @@ kj::Promise<HttpReply> show_trial(ApiPort& port, HttpRequest request) {
              [trial = TrialId(*id)](const ClusterState& state) { return details_of(state, trial); })
       .then([&port](Result<TrialDetails> details) -> kj::Promise<HttpReply> {
         if (!details.has_value()) return error_reply(details.error());
-        return measure<TrialDetails>(port,
-                                     [details = std::move(details).value()](
-                                         MetricStore& store) mutable -> Result<TrialDetails> {
-                                       TRY(measure_trial(store, details));
-                                       return std::move(details);
-                                     })
-            .then([&port](Result<TrialDetails> full) {
-              return full.has_value() ? json_reply(Json::Object{{"trial", trial_json(port, *full)}})
-                                      : error_reply(full.error());
+        return measured(port, std::vector{std::move(details).value()})
+            .then([&port](Result<std::vector<TrialDetails>> full) {
+              return full.has_value()
+                         ? json_reply(Json::Object{{"trial", trial_json(port, full->front())}})
+                         : error_reply(full.error());
             });
       });
 }
@@ -120,12 +117,31 @@ Result<SeriesWish> wish_of(const HttpRequest& request) {
   return wish;
 }
 
-Result<Json> series_json(MetricStore& store, TrialId trial, const SeriesWish& wish) {
-  std::map<std::string, Json::Array> groups;
+/// A trial with the series that were asked for.
+struct SampledTrial {
+  TrialDetails details;
+  std::shared_ptr<const SeriesWish> wish;
+  std::vector<SampledSeries> series = {};  ///< one for each of the wish's metrics
+};
+void add_questions(const SampledTrial& trial, std::vector<MetricQuestion>& questions) {
+  add_questions(trial.details, questions);
+  const SeriesWish& wish = *trial.wish;
   for (const auto& [group, name] : wish.metrics) {
-    const SampledSeries series =
-        TRY(store.sample_series({trial, group, name, wish.first, wish.last}, wish.points));
-    for (const SampledPoint& point : series.points) {
+    questions.emplace_back(
+        SampleQuestion{{trial.details.view.id, group, name, wish.first, wish.last}, wish.points});
+  }
+}
+void take_answers(SampledTrial& trial, MetricAnswers& answers) {
+  take_answers(trial.details, answers);
+  for (std::size_t i = 0; i < trial.wish->metrics.size(); ++i)
+    trial.series.push_back(answers.next<SampleQuestion>());
+}
+
+Json series_json(const SampledTrial& trial) {
+  std::map<std::string, Json::Array> groups;
+  for (std::size_t i = 0; i < trial.series.size(); ++i) {
+    const auto& [group, name] = trial.wish->metrics[i];
+    for (const SampledPoint& point : trial.series[i].points) {
       groups[group].emplace_back(Json::Object{{"batches", point.steps_completed},
                                               {"values", Json::Object{{name, point.value}}},
                                               {"time", time_json(point.report_time)}});
@@ -142,38 +158,28 @@ Result<Json> series_json(MetricStore& store, TrialId trial, const SeriesWish& wi
 }
 
 kj::Promise<HttpReply> time_series(ApiPort& port, HttpRequest request) {
-  const auto wish = wish_of(request);
+  auto wish = wish_of(request);
   if (!wish.has_value()) return error_reply(wish.error());
-  using All = std::vector<TrialDetails>;
+  auto shared = std::make_shared<const SeriesWish>(std::move(wish).value());
+  using All = std::vector<SampledTrial>;
   return look<All>(port, request.caller,
-                   [ids = wish->trials](const ClusterState& state) -> Result<All> {
+                   [shared](const ClusterState& state) -> Result<All> {
                      All all;
-                     for (const TrialId id : ids) all.push_back(TRY(details_of(state, id)));
+                     for (const TrialId id : shared->trials)
+                       all.push_back({TRY(details_of(state, id)), shared});
                      return all;
                    })
-      .then([&port, wish = *wish](Result<All> all) -> kj::Promise<HttpReply> {
+      .then([&port](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
-        using Shown = std::vector<std::pair<TrialDetails, Json>>;
-        return measure<Shown>(port,
-                              [wish, all = std::move(all).value()](
-                                  MetricStore& store) mutable -> Result<Shown> {
-                                Shown shown;
-                                for (TrialDetails& details : all) {
-                                  TRY(measure_trial(store, details));
-                                  Json metrics = TRY(series_json(store, details.view.id, wish));
-                                  shown.emplace_back(std::move(details), std::move(metrics));
-                                }
-                                return shown;
-                              })
-            .then([&port](Result<Shown> shown) -> HttpReply {
-              if (!shown.has_value()) return error_reply(shown.error());
-              Json::Array trials;
-              for (auto& [details, metrics] : *shown) {
-                trials.emplace_back(Json::Object{{"trial", trial_json(port, details)},
-                                                 {"metrics", std::move(metrics)}});
-              }
-              return json_reply(Json::Object{{"trials", std::move(trials)}});
-            });
+        return measured(port, std::move(all).value()).then([&port](Result<All> full) -> HttpReply {
+          if (!full.has_value()) return error_reply(full.error());
+          Json::Array trials;
+          for (const SampledTrial& one : *full) {
+            trials.emplace_back(Json::Object{{"trial", trial_json(port, one.details)},
+                                             {"metrics", series_json(one)}});
+          }
+          return json_reply(Json::Object{{"trials", std::move(trials)}});
+        });
       });
 }
 

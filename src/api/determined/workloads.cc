@@ -21,8 +21,6 @@ namespace {
 /// More are shown on further pages: `pagination` says how many there are.
 constexpr std::size_t kShownMax = 20'000;
 constexpr std::size_t kReportsPerRead = 500;
-/// Reads in one go, between which others have their turn.
-constexpr unsigned kReadsAtOnce = 8;
 
 Json checkpoint_workload(const Checkpoint& checkpoint) {
   return Json::Object{{"checkpoint", Json::Object{{"uuid", checkpoint.uuid},
@@ -72,13 +70,14 @@ class ReportSource {
  public:
   ReportSource(TrialId trial, std::string group) : trial_(trial), group_(std::move(group)) {}
 
-  /// Reads on where everything read was taken. True: it read something. Errors: as the store's.
-  Result<bool> refill(MetricStore& store) {
-    if (at_ < page_.reports.size() || is_done_) return false;
-    page_ = TRY(store.read_reports({trial_, group_}, page_.next, kReportsPerRead));
+  /// Reads on where everything read was taken. Requires: is_empty_handed().
+  MetricQuestion question() const {
+    return ReportsQuestion{{trial_, group_}, page_.next, kReportsPerRead};
+  }
+  void take(ReportPage page) {
+    page_ = std::move(page);
     at_ = 0;
     is_done_ = !page_.next;
-    return true;
   }
   const StoredReport* front() const {
     return at_ < page_.reports.size() ? &page_.reports[at_] : nullptr;
@@ -111,12 +110,24 @@ class Walk {
     std::ranges::stable_sort(checkpoints_, {}, &Checkpoint::steps_completed);
   }
 
-  /// Goes on as far as some reads take it; those with a number in [begin, end) are shown. True: it
-  /// has come to the end.
-  Result<bool> go_on(MetricStore& store, std::size_t begin, std::size_t end) {
-    for (unsigned reads = 0; reads < kReadsAtOnce;) {
-      for (ReportSource& source : sources_) reads += TRY(source.refill(store)) ? 1 : 0;
-      if (std::ranges::any_of(sources_, &ReportSource::is_empty_handed)) continue;
+  /// What it needs to go on; empty: nothing.
+  std::vector<MetricQuestion> questions() const {
+    std::vector<MetricQuestion> all;
+    for (const ReportSource& source : sources_) {
+      if (source.is_empty_handed()) all.push_back(source.question());
+    }
+    return all;
+  }
+  /// Requires: the answers are those to questions().
+  void take(MetricAnswers& answers) {
+    for (ReportSource& source : sources_) {
+      if (source.is_empty_handed()) source.take(answers.next<ReportsQuestion>());
+    }
+  }
+  /// Goes on as far as what was read takes it; those with a number in [begin, end) are shown. True:
+  /// it has come to the end.
+  bool go_on(std::size_t begin, std::size_t end) {
+    while (std::ranges::none_of(sources_, &ReportSource::is_empty_handed)) {
       if (!step(begin, end)) return true;
     }
     return false;
@@ -164,13 +175,13 @@ class Walk {
 };
 using WalkRef = std::shared_ptr<Walk>;
 
-/// To its end. What is read elsewhere may outlive the answer.
+/// To its end, a piece of each group at a time, between which others have their turn.
 kj::Promise<Status> walk(ApiPort& port, WalkRef walk_on, std::size_t begin, std::size_t end) {
-  return measure<bool>(port, [walk_on, begin, end](
-                                 MetricStore& store) { return walk_on->go_on(store, begin, end); })
-      .then([&port, walk_on, begin, end](Result<bool> is_done) -> kj::Promise<Status> {
-        if (!is_done.has_value()) return Status(fail(is_done.error()));
-        if (*is_done) return Status();
+  if (walk_on->go_on(begin, end)) return Status();
+  return port.measure(walk_on->questions())
+      .then([&port, walk_on, begin, end](Result<MetricAnswers> answers) -> kj::Promise<Status> {
+        if (!answers.has_value()) return Status(fail(answers.error()));
+        walk_on->take(*answers);
         return walk(port, walk_on, begin, end);
       });
 }

@@ -19,12 +19,8 @@ kj::Promise<Result<GroupId>> ApiPort::confirm(const TokenClaims& claims) {
     });
   };
   if (claims.scope != TokenScope::kUser && !claims.made.is_set()) return look_up();
-  return api::with_tokens<bool>(*this,
-                                [claims](TokenStore& store) -> Result<bool> {
-                                  TRY(store.check(claims));
-                                  return true;
-                                })
-      .then([look_up](Result<bool> good) -> kj::Promise<Result<GroupId>> {
+  return api::ask_tokens(*this, CheckToken{claims})
+      .then([look_up](Result<TokenChangeDone> good) -> kj::Promise<Result<GroupId>> {
         if (!good.has_value()) return Result<GroupId>(fail(good.error()));
         return look_up();
       });

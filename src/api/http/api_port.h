@@ -17,8 +17,8 @@
 #include "api/http/service_book.h"
 #include "base/result.h"
 #include "gateway/gateway.h"
-#include "store/metrics/metric_store.h"
-#include "store/tokens/token_store.h"
+#include "store/metrics/metric_questions.h"
+#include "store/tokens/token_questions.h"
 #include "trials/site_defaults.h"
 
 namespace muster::api {
@@ -44,14 +44,14 @@ class ApiPort {
   /// Whether new work is taken. Errors: why not.
   virtual kj::Promise<Status> ready() = 0;
 
-  /// Runs a short look at the state as it is on stable storage, elsewhere. Errors: the caller's
-  /// token is over.
+  /// A short look at the state as it is on stable storage, at once. Errors: the caller's token is
+  /// over.
   virtual kj::Promise<Status> look(const Caller& caller,
                                    std::function<void(const ClusterState&)> see) = 0;
-  /// Runs a read of the metric store, elsewhere.
-  virtual kj::Promise<void> measure(std::function<void(MetricStore&)> read) = 0;
+  /// As `answer` of metric_questions.h, elsewhere.
+  virtual kj::Promise<Result<MetricAnswers>> measure(std::vector<MetricQuestion> questions) = 0;
   /// Runs what takes long, elsewhere: compression, large texts.
-  virtual kj::Promise<void> work(std::function<void()> work_item) = 0;
+  virtual kj::Promise<void> work(std::function<void()> computation) = 0;
 
   /// What runs say of themselves and nobody decides by: kept while the controller runs.
   struct RunnerStatus {
@@ -77,8 +77,8 @@ class ApiPort {
   virtual std::optional<std::pair<UserId, GroupId>> find_user(const std::string& name) = 0;
   virtual UserAccount user_account(UserId user) = 0;
 
-  /// Runs elsewhere, over the tokens of people.
-  virtual kj::Promise<void> with_tokens(std::function<void(TokenStore&)> task) = 0;
+  /// As `answer` of token_questions.h, elsewhere.
+  virtual kj::Promise<Result<TokenAnswer>> ask_tokens(TokenQuestion question) = 0;
   /// Whether what a token says still holds: it is not revoked, and its user is there under the same
   /// name and number. The user's group. Errors: kPermissionDenied.
   kj::Promise<Result<GroupId>> confirm(const TokenClaims& claims);
@@ -121,28 +121,22 @@ kj::Promise<Result<T>> look(ApiPort& port, const Caller& caller,
       });
 }
 
-template <class T>
-kj::Promise<Result<T>> measure(ApiPort& port, std::function<Result<T>(MetricStore&)> read) {
-  auto seen = std::make_shared<std::optional<Result<T>>>();
-  return port.measure([seen, read = std::move(read)](MetricStore& store) { *seen = read(store); })
-      .then([seen] { return std::move(**seen); });
+/// The answer to one question over the tokens.
+template <class Question>
+kj::Promise<Result<typename Question::Answer>> ask_tokens(ApiPort& port, Question question) {
+  using Answer = typename Question::Answer;
+  return port.ask_tokens(std::move(question))
+      .then([](Result<TokenAnswer> answer) -> Result<Answer> {
+        if (!answer.has_value()) return fail(answer.error());
+        return std::get<Answer>(std::move(answer).value());
+      });
 }
 
-/// The value of a task over the tokens.
 template <class T>
-kj::Promise<Result<T>> with_tokens(ApiPort& port, std::function<Result<T>(TokenStore&)> task) {
+kj::Promise<Result<T>> work(ApiPort& port, std::function<Result<T>()> computation) {
   auto made = std::make_shared<std::optional<Result<T>>>();
-  return port
-      .with_tokens([made, task = std::move(task)](TokenStore& store) { *made = task(store); })
+  return port.work([made, computation = std::move(computation)] { *made = computation(); })
       .then([made] { return std::move(**made); });
-}
-
-template <class T>
-kj::Promise<Result<T>> work(ApiPort& port, std::function<Result<T>()> work_item) {
-  auto made = std::make_shared<std::optional<Result<T>>>();
-  return port.work([made, work_item = std::move(work_item)] { *made = work_item(); }).then([made] {
-    return std::move(**made);
-  });
 }
 
 }  // namespace muster::api

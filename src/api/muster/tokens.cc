@@ -34,13 +34,10 @@ bool may_see(const Caller& caller, UserId owner) {
 kj::Promise<HttpReply> list_tokens(ApiPort& port, HttpRequest request) {
   const auto with_revoked = flag_parameter(request, "showInactive");
   if (!with_revoked.has_value()) return error_reply(with_revoked.error());
-  return with_tokens<std::vector<TokenRecord>>(
-             port,
-             [now = port.now()](TokenStore& store) -> Result<std::vector<TokenRecord>> {
-               return store.list(now);
-             })
+  return ask_tokens(port, ListTokens{port.now()})
       .then([request, is_all = with_revoked->value_or(false)](
                 Result<std::vector<TokenRecord>> all) -> HttpReply {
+        if (!all.has_value()) return error_reply(all.error());
         const std::string_view name = request.parameter("username");
         std::erase_if(*all, [&](const TokenRecord& record) {
           return !may_see(request.caller, record.owner.user) || (record.is_revoked && !is_all) ||
@@ -51,15 +48,9 @@ kj::Promise<HttpReply> list_tokens(ApiPort& port, HttpRequest request) {
 }
 
 kj::Promise<HttpReply> revoke(ApiPort& port, const Caller& caller, std::uint64_t id) {
-  return with_tokens<TokenRecord>(port,
-                                  [caller, id](TokenStore& store) -> Result<TokenRecord> {
-                                    const auto record = store.find(id);
-                                    // Whose another's are is nobody's business.
-                                    const bool is_seen =
-                                        record && may_see(caller, record->owner.user);
-                                    TRY(store.revoke(is_seen ? id : 0));
-                                    return *store.find(id);
-                                  })
+  const auto owner =
+      caller.identity.is_operator ? std::nullopt : std::optional(caller.identity.user);
+  return ask_tokens(port, RevokeToken{id, owner})
       .then([&port](Result<TokenRecord> record) -> HttpReply {
         if (!record.has_value()) return error_reply(record.error());
         port.forget_callers();
@@ -114,12 +105,8 @@ kj::Promise<HttpReply> revoke_all(ApiPort& port, HttpRequest request) {
                       })
       .then([&port, now = port.now()](Result<UserId> user) -> kj::Promise<HttpReply> {
         if (!user.has_value()) return error_reply(user.error());
-        return with_tokens<bool>(port,
-                                 [user = *user, now](TokenStore& store) -> Result<bool> {
-                                   TRY(store.revoke_all(user, now));
-                                   return true;
-                                 })
-            .then([&port](Result<bool> done) -> HttpReply {
+        return ask_tokens(port, RevokeAllTokens{*user, now})
+            .then([&port](Result<TokenChangeDone> done) -> HttpReply {
               port.forget_callers();
               return done.has_value() ? empty_reply() : error_reply(done.error());
             });
@@ -136,8 +123,7 @@ kj::Promise<HttpReply> make_once(ApiPort& port, HttpRequest request) {
   }
   const TokenOwner owner{caller.identity.user, caller.identity.group, caller.claims.user_name};
   const TimePoint now = port.now();
-  return with_tokens<std::string>(
-             port, [owner, now](TokenStore& store) { return store.issue_once(owner, now); })
+  return ask_tokens(port, IssuePassword{owner, now})
       .then([owner, now](Result<std::string> password) -> HttpReply {
         if (!password.has_value()) return error_reply(password.error());
         return json_reply(Json::Object{{"username", owner.name},

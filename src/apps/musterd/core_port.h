@@ -29,7 +29,7 @@ class ChannelCorePort final : public CorePort, public JournalPort {
 
   void append(EventBatchRef batch) override { channels_.journal.push(std::move(batch)); }
   void reply(std::uint64_t token, std::vector<Reply> replies) override {
-    channels_.gateway.push(CommandAnswer{token, std::move(replies)});
+    channels_.asker(token).push(CommandAnswer{token, std::move(replies)});
   }
   void send(NodeIndex node, const ToAgent& message) override {
     if (AgentSender* sender = senders_[node.value()]) sender->send(message);
@@ -41,6 +41,8 @@ class ChannelCorePort final : public CorePort, public JournalPort {
     // Before the gateway: what that finds gone from memory is in history when it asks there.
     channels_.history.push(HistoryBatch{std::move(update.history), mark_of(*update.batch)});
     update.history.clear();
+    // Before its answers: who asks HTTP sees what it was told is done.
+    if (channels_.is_http_served) channels_.http.push(update);
     channels_.gateway.push(std::move(update));
   }
   void plan_consumed(Seq until) override { channels_.planner.push(PlanConsumed{until}); }

@@ -131,7 +131,7 @@ class CoreThread final : public AgentCalls {
   bool is_congested() const {
     Backlog backlog;
     backlog.journal = channels_.journal.size();
-    backlog.gateway = channels_.gateway.size();
+    backlog.gateway = std::max(channels_.gateway.size(), channels_.http.size());
     backlog.searches = channels_.search.size();
     backlog.logs = channels_.logs.size();
     backlog.planner = channels_.planner.size();
@@ -182,11 +182,11 @@ class CoreThread final : public AgentCalls {
     turn_ = kj::evalLast([this] { end_turn(); }).eagerlyEvaluate(nullptr);
   }
   void push_node_loads() {
-    NodeLoads facts;
+    NodeLoads loads;
     for (const NodeLink& link : core_.links()) {
-      facts.facts.push_back({link.last_contact, link.load_hundredths, link.free_memory_mib});
+      loads.loads.push_back({link.last_contact, link.load_hundredths, link.free_memory_mib});
     }
-    channels_.gateway.push(std::move(facts));
+    channels_.gateway.push(std::move(loads));
   }
 
   Channels& channels_;

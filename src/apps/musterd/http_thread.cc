@@ -1,8 +1,6 @@
-// HTTP's thread: connections and handlers. What they need of other threads goes there as a task and
-// comes back as one.
+// HTTP's thread: connections, handlers, and the gateway that they ask.
 #include <fmt/format.h>
 #include <kj/async-io.h>
-#include <kj/async-unix.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pwd.h>
@@ -15,6 +13,7 @@
 #include <unordered_map>
 
 #include "api/http_service.h"
+#include "apps/musterd/gateway_host.h"
 #include "apps/musterd/threads.h"
 #include "records/page_codec.h"
 #include "wire/acceptor.h"
@@ -33,96 +32,55 @@ constexpr kj::Duration kProvingTimeout = 2 * kj::SECONDS;
 
 class HttpThread final : public api::ApiPort {
  public:
-  HttpThread(Channels& channels, kj::AsyncIoContext& io, ServerSettings server_settings)
-      : channels_(channels),
+  HttpThread(GatewayHost& host, kj::AsyncIoContext& io, ServerSettings server_settings)
+      : host_(host),
         timer_(io.provider->getTimer()),
         network_(io.provider->getNetwork()),
-        settings_(std::move(server_settings)),
-        observer_(io.unixEventPort, channels.http.fd(),
-                  kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
+        settings_(std::move(server_settings)) {}
   ~HttpThread() noexcept override = default;
-
-  kj::Promise<void> pump() {
-    return observer_.whenBecomesReadable().then([this] {
-      for (HttpTask& task : channels_.http.take()) task.run();
-      return pump();
-    });
-  }
 
   kj::Promise<std::vector<Reply>> submit(const api::Caller& caller,
                                          std::vector<Request> requests) override {
-    auto shared = std::make_shared<std::vector<Request>>(std::move(requests));
-    return ask<std::vector<Reply>>(
-        [caller, shared](Gateway& gateway) -> kj::Promise<std::vector<Reply>> {
-          if (const Status alive = gateway.check_token(caller.claims); !alive.has_value()) {
-            Reply reply;
-            reply.error = alive.error();
-            return std::vector<Reply>(shared->size(), reply);
-          }
-          return gateway.submit(caller.identity, std::move(*shared), RequestId());
-        });
+    if (const Status alive = gateway().check_token(caller.claims); !alive.has_value()) {
+      Reply reply;
+      reply.error = alive.error();
+      return std::vector<Reply>(requests.size(), reply);
+    }
+    return gateway().submit(caller.identity, std::move(requests), RequestId());
   }
   kj::Promise<std::optional<Error>> report(const api::Caller& caller,
                                            MetricReport report) override {
-    auto shared = std::make_shared<MetricReport>(std::move(report));
-    return ask<std::optional<Error>>(
-        [caller, shared](Gateway& gateway) -> kj::Promise<std::optional<Error>> {
-          if (const Status alive = gateway.check_token(caller.claims); !alive.has_value())
-            return std::optional<Error>(alive.error());
-          return gateway.report(caller.identity, std::move(*shared));
-        });
+    if (const Status alive = gateway().check_token(caller.claims); !alive.has_value())
+      return std::optional<Error>(alive.error());
+    return gateway().report(caller.identity, std::move(report));
   }
   kj::Promise<Result<bool>> wait_stop(const api::Caller& caller, TrialRun run,
                                       kj::Duration timeout) override {
-    return ask<Result<bool>>([caller, run, timeout](Gateway& gateway) -> kj::Promise<Result<bool>> {
-      if (const Status alive = gateway.check_token(caller.claims); !alive.has_value())
-        return Result<bool>(fail(alive.error()));
-      return gateway.wait_stop(caller.identity, run, timeout);
-    });
+    if (const Status alive = gateway().check_token(caller.claims); !alive.has_value())
+      return Result<bool>(fail(alive.error()));
+    return gateway().wait_stop(caller.identity, run, timeout);
   }
-  kj::Promise<Result<std::string>> blob(BlobId id) override {
-    return ask<Result<std::string>>([id](Gateway& gateway) { return gateway.blob(id); });
-  }
+  kj::Promise<Result<std::string>> blob(BlobId id) override { return gateway().blob(id); }
   kj::Promise<Result<LogAnswer>> read_logs(const api::Caller& caller, LogQuery query,
                                            Duration wait) override {
-    return ask<Result<LogAnswer>>([caller, query = std::move(query),
-                                   wait](Gateway& gateway) -> kj::Promise<Result<LogAnswer>> {
-      if (const Status alive = gateway.check_token(caller.claims); !alive.has_value())
-        return Result<LogAnswer>(fail(alive.error()));
-      return gateway.read_logs(caller.identity, query, wait);
-    });
+    if (const Status alive = gateway().check_token(caller.claims); !alive.has_value())
+      return Result<LogAnswer>(fail(alive.error()));
+    return gateway().read_logs(caller.identity, std::move(query), wait);
   }
   kj::Promise<Status> ready() override {
-    return ask<Status>([](Gateway& gateway) -> kj::Promise<Status> {
-      return gateway.refusal() ? Status(fail(*gateway.refusal())) : Status();
-    });
+    return gateway().refusal() ? Status(fail(*gateway().refusal())) : Status();
   }
   kj::Promise<Status> look(const api::Caller& caller,
                            std::function<void(const ClusterState&)> see) override {
-    return ask<Status>([caller, see = std::move(see)](Gateway& gateway) -> kj::Promise<Status> {
-      const Status alive = gateway.check_token(caller.claims);
-      if (alive.has_value()) see(gateway.state());
-      return alive;
-    });
+    const Status alive = gateway().check_token(caller.claims);
+    if (alive.has_value()) see(gateway().state());
+    return alive;
   }
-  kj::Promise<void> measure(std::function<void(MetricStore&)> read) override {
-    auto [token, promise] = open<bool>();
-    channels_.metrics.push(
-        MetricTask{[this, token = token, read = std::move(read)](MetricStore& store) {
-          read(store);
-          close(token, true);
-        }});
-    return promise.ignoreResult();
+  kj::Promise<Result<MetricAnswers>> measure(std::vector<MetricQuestion> questions) override {
+    return host_.measure(std::move(questions));
   }
-  kj::Promise<void> work(std::function<void()> background) override {
-    auto [token, promise] = open<bool>();
-    next_worker_ = (next_worker_ + 1) % channels_.background.size();
-    channels_.background[next_worker_].push(
-        BackgroundWork{[this, token = token, background = std::move(background)] {
-          background();
-          close(token, true);
-        }});
-    return promise.ignoreResult();
+  kj::Promise<void> work(std::function<void()> computation) override {
+    return host_.work(std::move(computation));
   }
 
   void set_progress(TrialId trial, double progress) override {
@@ -135,14 +93,8 @@ class HttpThread final : public api::ApiPort {
     const auto found = runners_.find(trial);
     return found == runners_.end() ? RunnerStatus() : found->second;
   }
-  kj::Promise<void> with_tokens(std::function<void(TokenStore&)> task) override {
-    auto [token, promise] = open<bool>();
-    channels_.tokens.push(
-        TokenTask{[this, token = token, task = std::move(task)](TokenStore& store) {
-          task(store);
-          close(token, true);
-        }});
-    return promise.ignoreResult();
+  kj::Promise<Result<TokenAnswer>> ask_tokens(TokenQuestion question) override {
+    return host_.ask_tokens(std::move(question));
   }
   void forget_callers() override { known_.clear(); }
   api::KnownCallers& known() { return known_; }
@@ -184,53 +136,12 @@ class HttpThread final : public api::ApiPort {
   const ServerSettings& settings() const override { return settings_; }
 
  private:
-  template <class T>
-  std::pair<std::uint64_t, kj::Promise<T>> open() {
-    auto paf = kj::newPromiseAndFulfiller<T>();
-    const std::uint64_t token = ++last_token_;
-    // The fulfiller belongs to this thread: only its number travels.
-    waiting_[token] =
-        [fulfiller = std::make_shared<kj::Own<kj::PromiseFulfiller<T>>>(kj::mv(paf.fulfiller))](
-            void* value) { (*fulfiller)->fulfill(std::move(*static_cast<T*>(value))); };
-    return {token, kj::mv(paf.promise)};
-  }
-  /// Called on another thread.
-  template <class T>
-  void close(std::uint64_t token, T value) {
-    auto shared = std::make_shared<T>(std::move(value));
-    channels_.http.push(HttpTask{[this, token, shared] {
-      const auto found = waiting_.find(token);
-      if (found == waiting_.end()) return;
-      const auto fulfil = std::move(found->second);
-      waiting_.erase(found);
-      fulfil(shared.get());
-    }});
-  }
-  /// There will be no answer: whoever waits hears that. Called on another thread.
-  void abandon(std::uint64_t token) {
-    channels_.http.push(HttpTask{[this, token] { waiting_.erase(token); }});
-  }
-  /// Runs a question on the gateway's thread.
-  template <class T>
-  kj::Promise<T> ask(std::function<kj::Promise<T>(Gateway&)> question) {
-    auto [token, promise] = open<T>();
-    channels_.gateway.push(
-        GatewayTask{[this, token = token, question = std::move(question)](Gateway& gateway) {
-          gateway.keep(kj::evalNow([&] { return question(gateway); })
-                           .then([this, token](T value) { close(token, std::move(value)); },
-                                 [this, token](kj::Exception&&) { abandon(token); }));
-        }});
-    return kj::mv(promise);
-  }
+  Gateway& gateway() const { return host_.gateway(); }
 
-  Channels& channels_;
+  GatewayHost& host_;
   kj::Timer& timer_;
   kj::Network& network_;
   ServerSettings settings_;
-  kj::UnixEventPort::FdObserver observer_;
-  std::uint64_t last_token_ = 0;
-  std::size_t next_worker_ = 0;
-  std::unordered_map<std::uint64_t, std::function<void(void*)>> waiting_;
   std::unordered_map<TrialId, RunnerStatus> runners_;
   api::ServiceBook services_;
   api::KnownCallers known_;
@@ -343,20 +254,21 @@ api::OwnHosts own_hosts(const DaemonOptions& options) {
 
 }  // namespace
 
-void run_http(Channels& channels, const DaemonOptions& options, const ServedHttp& place) {
+void run_http(Channels& channels, QueryReplica& replica, const DaemonOptions& options,
+              const ServedHttp& served) {
   const OwnWords words;
   auto io = kj::setupAsyncIo();
   api::ApiPort::ServerSettings server_settings;
-  server_settings.token_key = place.token_key;
-  server_settings.cluster_id = place.cluster_id;
+  server_settings.token_key = served.token_key;
+  server_settings.cluster_id = served.cluster_id;
   server_settings.cluster_name = options.cluster_name;
   server_settings.version = options.version;
-  server_settings.address = place.address;
+  server_settings.address = served.address;
   server_settings.operator_user = UserId(options.operator_uid);
   for (const std::uint32_t uid : options.operators)
     server_settings.operators.push_back(UserId(uid));
   server_settings.operator_group = GroupId(::getegid());
-  server_settings.services_port = place.services_port;
+  server_settings.services_port = served.services_port;
   server_settings.services_url = options.http.services_url;
   server_settings.token_days = options.http.token_days;
   server_settings.site_defaults = options.site_defaults;
@@ -368,7 +280,8 @@ void run_http(Channels& channels, const DaemonOptions& options, const ServedHttp
       found != nullptr;
   server_settings.operator_name = is_known ? found->pw_name : std::to_string(options.operator_uid);
 
-  HttpThread thread(channels, io, std::move(server_settings));
+  GatewayHost host(channels, channels.http, kHttpTokens, replica, io, options.http);
+  HttpThread thread(host, io, std::move(server_settings));
   kj::HttpHeaderTable::Builder builder;
   const api::HeaderIds ids(builder);
   const auto table = builder.build();
@@ -415,11 +328,11 @@ void run_http(Channels& channels, const DaemonOptions& options, const ServedHttp
     return kj::heap<Port>(io, fd, serve(door, false), serve(door, true), connections,
                           UserId(options.operator_uid));
   };
-  auto api_port = open_port(api::Door::kApi, place.listen_fd);
-  auto services_port = open_port(api::Door::kServices, place.services_fd);
+  auto api_port = open_port(api::Door::kApi, served.listen_fd);
+  auto services_port = open_port(api::Door::kServices, served.services_fd);
   api_port->listener.accept()
       .exclusiveJoin(services_port->listener.accept())
-      .exclusiveJoin(thread.pump())
+      .exclusiveJoin(host.pump())
       .wait(io.waitScope);
 }
 

@@ -4,7 +4,6 @@
 
 #include "apps/musterd/threads.h"
 #include "platform/logs/log_role.h"
-#include "platform/rules/log_retention.h"
 
 namespace muster::daemon {
 namespace {
@@ -22,7 +21,7 @@ class ChannelLogPort final : public LogPort {
     channels_.core.push(OutputStored{node, answer});
   }
   void answer(std::uint64_t token, Result<LogPage> page) override {
-    channels_.gateway.push(PageAnswer{token, std::move(page)});
+    channels_.asker(token).push(PageAnswer{token, std::move(page)});
   }
   void act_upon(std::uint64_t token, std::vector<LogFinding> findings) override {
     channels_.gateway.push(LogFindings{std::move(findings), token});
@@ -40,13 +39,6 @@ int timeout_ms(const LogRole& role) {
   if (next.is_never()) return kIdleMs;
   return static_cast<int>(
       std::clamp<std::int64_t>((next - cluster_now()).milliseconds() + 1, 0, kIdleMs));
-}
-
-/// The state is looked at where it is; the answer comes as a message.
-void ask_for_expired(Channels& channels) {
-  channels.gateway.push(GatewayTask{[&channels](Gateway& gateway) {
-    channels.logs.push(ExpiredLogs{expired_logs(gateway.state(), cluster_now())});
-  }});
 }
 
 }  // namespace
@@ -78,7 +70,7 @@ void run_logs(Channels& channels, LogStore& store, LogBook& book) {
     const TimePoint now = cluster_now();
     role.on_tick(now);
     if (now >= expiry_time) {
-      ask_for_expired(channels);
+      channels.gateway.push(ExpiredLogsAsked{});
       expiry_time = now + kExpiryInterval;
     }
     if (role.has_expired() && (messages.empty() || now >= sweep_time)) {

@@ -419,6 +419,12 @@ int run(const std::string& conf_path, const Handover& before) {
   replica.set_http_warning(http->warning);
   planner.state().copy_from(core.state());
   replica.state().copy_from(core.state());
+  std::unique_ptr<QueryReplica> http_replica;
+  channels->is_http_served = http->listen_fd >= 0;
+  if (channels->is_http_served) {
+    http_replica = std::make_unique<QueryReplica>(options.host, options.version, http->address);
+    http_replica->state().copy_from(core.state());
+  }
   SearchRole search;
   search.load(core.state());
   LogBook book;
@@ -451,10 +457,10 @@ int run(const std::string& conf_path, const Handover& before) {
   }).detach();
   std::thread([&] { run_metrics(*channels, **metrics); }).detach();
   if (http->listen_fd >= 0) {
-    for (Channel<BackgroundWork>& background : channels->background)
-      std::thread([&background] { run_background(background); }).detach();
+    for (std::size_t worker = 0; worker < channels->background.size(); ++worker)
+      std::thread([&channels = *channels, worker] { run_background(channels, worker); }).detach();
     std::thread([&] { run_tokens(*channels, **tokens); }).detach();
-    std::thread([&] { run_http(*channels, options, *http); }).detach();
+    std::thread([&] { run_http(*channels, *http_replica, options, *http); }).detach();
   }
   run_gateway(*channels, replica, options, *client_fd);
   return 0;

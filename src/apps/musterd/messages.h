@@ -16,8 +16,8 @@
 #include "env/channel.h"
 #include "gateway/gateway.h"
 #include "platform/search/search_role.h"
-#include "store/metrics/metric_store.h"
-#include "store/tokens/token_store.h"
+#include "store/metrics/metric_questions.h"
+#include "store/tokens/token_questions.h"
 #include "workload/mail/mail_queue.h"
 #include "workload/planning/forecast.h"
 #include "workload/planning/planner_role.h"
@@ -106,7 +106,7 @@ struct ExpiredLogs {
 using ToLogs = std::variant<EventBatchRef, OutputPush, LogRead, LogWake, FindingsDone,
                             ExpiredLogs>;  ///< batches: those that concern logs
 
-// ---- to the gateway ----
+// ---- to a gateway: that of the command line's clients, or HTTP's ----
 struct ClockStatus {
   std::string warning;  ///< empty: the wall clock is followed
 };
@@ -118,7 +118,7 @@ struct PlanReported {
   std::shared_ptr<const PlanReport> report;
 };
 struct NodeLoads {
-  std::vector<NodeLoad> facts;
+  std::vector<NodeLoad> loads;
 };
 struct ExplainAnswer {
   std::uint64_t token = 0;
@@ -148,13 +148,25 @@ struct LogFindings {
   std::vector<LogFinding> findings;
   std::uint64_t token = 0;
 };
-/// A call of HTTP: runs on the gateway's thread and gives its answer back by an HttpTask.
-struct GatewayTask {
-  std::function<void(Gateway&)> run;
+/// Which logs have been kept for long enough, the state knows: ExpiredLogs answers.
+struct ExpiredLogsAsked {};
+struct MetricsAnswer {
+  std::uint64_t token = 0;
+  Result<MetricAnswers> answers;
 };
-using ToGateway = std::variant<DurableUpdate, CommandAnswer, PlanReported, NodeLoads, HistoryAnswer,
-                               BlobAnswer, NamesAnswer, ReportStored, PageAnswer, GatewayTask,
-                               LogFindings, DiskStatus, ClockStatus, ExplainAnswer>;
+struct TokensAnswer {
+  std::uint64_t token = 0;
+  Result<TokenAnswer> answer;
+};
+struct WorkDone {
+  std::uint64_t token = 0;
+};
+using ToGateway =
+    std::variant<DurableUpdate, CommandAnswer, PlanReported, NodeLoads, HistoryAnswer, BlobAnswer,
+                 NamesAnswer, ReportStored, PageAnswer, LogFindings, DiskStatus, ClockStatus,
+                 ExplainAnswer, ExpiredLogsAsked, MetricsAnswer, TokensAnswer, WorkDone>;
+/// HTTP's gateway counts its tokens from here, so that an answer finds its way back.
+constexpr std::uint64_t kHttpTokens = std::uint64_t{1} << 63;
 
 // ---- to the metric store's thread ----
 struct StoreReport {
@@ -166,17 +178,21 @@ struct BeginMetrics {
   std::uint32_t run = 0;
   std::int64_t resumed_from_steps = 0;
 };
-struct MetricTask {
-  std::function<void(MetricStore&)> run;
+struct MetricsAsked {
+  std::vector<MetricQuestion> questions;
+  std::uint64_t token = 0;
 };
-using ToMetrics = std::variant<StoreReport, BeginMetrics, MetricTask>;
+struct ForgetMetrics {
+  std::vector<TrialId> trials;
+};
+using ToMetrics = std::variant<StoreReport, BeginMetrics, MetricsAsked, ForgetMetrics>;
 
-// ---- to HTTP, and from it to the workers ----
-struct HttpTask {
-  std::function<void()> run;
-};
+// ---- to the workers ----
+/// A computation over values that nobody else has meanwhile: compression, large texts, look-ups of
+/// users. The only message that is a function.
 struct BackgroundWork {
-  std::function<void()> run;
+  std::function<void()> compute;
+  std::uint64_t token = 0;
 };
 
 // ---- to the look-up worker ----
@@ -186,9 +202,10 @@ struct NamesQuery {
   std::uint64_t token = 0;
 };
 
-// ---- to the keeper of tokens: for HTTP and for the gateway ----
-struct TokenTask {
-  std::function<void(TokenStore&)> run;
+// ---- to the tokens of people ----
+struct TokensAsked {
+  TokenQuestion question;
+  std::uint64_t token = 0;
 };
 
 /// Slices of a checkpoint on their way to the journal: it holds the whole state otherwise.
@@ -204,11 +221,14 @@ struct Channels {
   Channel<ToSearch> search;
   Channel<ToLogs> logs;
   Channel<ToGateway> gateway;
+  Channel<ToGateway> http;      ///< read where HTTP is served
+  bool is_http_served = false;  ///< set before the threads start
+  /// The gateway that asked under this token.
+  Channel<ToGateway>& asker(std::uint64_t token) { return token > kHttpTokens ? http : gateway; }
   Channel<NamesQuery> lookup;
   Channel<MailOrder> mail;
-  Channel<TokenTask> tokens;
+  Channel<TokensAsked> tokens;
   Channel<ToMetrics> metrics;
-  Channel<HttpTask> http;
   std::array<Channel<BackgroundWork>, 2> background;  ///< one for each worker
   Channel<TidyOrder> tidier;
 };

@@ -81,8 +81,11 @@ void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions&
                  int listen_fd);
 void run_tokens(Channels& channels, TokenStore& store);
 void run_metrics(Channels& channels, MetricStore& store);
-void run_http(Channels& channels, const DaemonOptions& options, const ServedHttp& place);
-void run_background(Channel<BackgroundWork>& background);
+/// `replica` is HTTP's own.
+void run_http(Channels& channels, QueryReplica& replica, const DaemonOptions& options,
+              const ServedHttp& served);
+/// One of Channels::background.
+void run_background(Channels& channels, std::size_t worker);
 void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered,
                  CrashRecord* crash_record);
 void run_forecasts(Channels& channels);

@@ -39,7 +39,7 @@ class JournalChannels final : public JournalRolePort {
   void on_failure(const Error& error) override { channels_.core.push(JournalFailure{error}); }
   void on_blob(const FetchBlob& asked, Result<std::string> bytes) override {
     if (asked.token != 0) {
-      channels_.gateway.push(BlobAnswer{asked.token, std::move(bytes)});
+      channels_.asker(asked.token).push(BlobAnswer{asked.token, std::move(bytes)});
     } else if (bytes.has_value()) {
       channels_.core.push(
           BlobBytes{asked.id, std::make_shared<const std::string>(std::move(bytes).value())});
@@ -51,6 +51,7 @@ class JournalChannels final : public JournalRolePort {
   void on_room(const std::optional<Error>& refusal) override {
     channels_.core.push(DiskStatus{refusal});
     channels_.gateway.push(DiskStatus{refusal});
+    if (channels_.is_http_served) channels_.http.push(DiskStatus{refusal});
   }
   void tidy_beside() override { channels_.tidier.push(TidyOrder{}); }
 
@@ -61,10 +62,11 @@ class JournalChannels final : public JournalRolePort {
 void answer_history(Channels& channels, HistoryStore& store, HistoryQuery query) {
   auto pages = next_pages(query.listing, &store);
   if (pages.has_value()) {
-    channels.gateway.push(HistoryAnswer{
-        query.token, HistorySlice{std::move(query.listing), std::move(pages).value()}});
+    channels.asker(query.token)
+        .push(HistoryAnswer{query.token,
+                            HistorySlice{std::move(query.listing), std::move(pages).value()}});
   } else {
-    channels.gateway.push(HistoryAnswer{query.token, fail(pages.error())});
+    channels.asker(query.token).push(HistoryAnswer{query.token, fail(pages.error())});
   }
 }
 
@@ -153,7 +155,7 @@ void take_up_forecast(Channels& channels, const PlannerRole& planner, ForecastQu
     }
     Reply refusal;
     refusal.error = task.error();
-    channels.gateway.push(CommandAnswer{question->token, {std::move(refusal)}});
+    channels.asker(question->token).push(CommandAnswer{question->token, {std::move(refusal)}});
     questions.done();
   }
 }
@@ -164,7 +166,7 @@ void add_forecast(Channels& channels, ForecastQueue& questions, Command question
   if (added.has_value()) return;
   Reply refusal;
   refusal.error = added.error();
-  channels.gateway.push(CommandAnswer{token, {std::move(refusal)}});
+  channels.asker(token).push(CommandAnswer{token, {std::move(refusal)}});
 }
 
 }  // namespace
@@ -174,7 +176,7 @@ void run_forecasts(Channels& channels) {
   for (;;) {
     wait_for(channels.forecasts.fd(), 1000);
     for (const auto& order : channels.forecasts.take()) {
-      channels.gateway.push(CommandAnswer{order->token, {forecast(order->task)}});
+      channels.asker(order->token).push(CommandAnswer{order->token, {forecast(order->task)}});
       channels.planner.push(ForecastDone{});
     }
   }
@@ -205,7 +207,7 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
       } else if (auto* asked = std::get_if<ForecastAsked>(&message)) {
         add_forecast(channels, questions, std::move(asked->question));
       } else if (const auto* why = std::get_if<ExplainAsked>(&message)) {
-        channels.gateway.push(ExplainAnswer{why->token, planner.explain(why->jobs)});
+        channels.asker(why->token).push(ExplainAnswer{why->token, planner.explain(why->jobs)});
       } else {
         questions.done();
       }
@@ -289,7 +291,7 @@ void run_metrics(Channels& channels, MetricStore& store) {
         } else {
           outcome = fail(outcomes.error());
         }
-        channels.gateway.push(ReportStored{tokens[i], std::move(outcome)});
+        channels.asker(tokens[i]).push(ReportStored{tokens[i], std::move(outcome)});
       }
       reports.clear();
       tokens.clear();
@@ -307,8 +309,13 @@ void run_metrics(Channels& channels, MetricStore& store) {
         // checkpoint stays visible longer.
         [[maybe_unused]] const auto ignored =
             store.begin_run(begin->trial, begin->run, begin->resumed_from_steps);
+      } else if (const auto* asked = std::get_if<MetricsAsked>(&message)) {
+        channels.asker(asked->token)
+            .push(MetricsAnswer{asked->token, answer(store, asked->questions)});
       } else {
-        std::get<MetricTask>(message).run(store);
+        // What a full disk keeps is out of every answer all the same: the trials are gone.
+        for (const TrialId trial : std::get<ForgetMetrics>(message).trials)
+          [[maybe_unused]] const Status ignored = store.delete_trial(trial);
       }
     }
     store_all();
@@ -322,15 +329,22 @@ void run_metrics(Channels& channels, MetricStore& store) {
 void run_tokens(Channels& channels, TokenStore& store) {
   for (;;) {
     wait_for(channels.tokens.fd(), 1000);
-    for (TokenTask& one : channels.tokens.take()) one.run(store);
+    for (const TokensAsked& asked : channels.tokens.take()) {
+      channels.asker(asked.token).push(TokensAnswer{asked.token, answer(store, asked.question)});
+    }
   }
 }
 
-void run_background(Channel<BackgroundWork>& background) {
+void run_background(Channels& channels, std::size_t worker) {
   lower_priority();
+  Channel<BackgroundWork>& inbox = channels.background[worker];
   for (;;) {
-    wait_for(background.fd(), 1000);
-    for (BackgroundWork& one : background.take()) one.run();
+    wait_for(inbox.fd(), 1000);
+    for (BackgroundWork& work : inbox.take()) {
+      work.compute();
+      work.compute = nullptr;  // what it holds is freed here
+      channels.asker(work.token).push(WorkDone{work.token});
+    }
   }
 }
 
@@ -338,7 +352,7 @@ void run_lookup(Channels& channels) {
   for (;;) {
     wait_for(channels.lookup.fd(), 1000);
     for (const NamesQuery& query : channels.lookup.take()) {
-      channels.gateway.push(NamesAnswer{query.token, look_up(query.user, query.group)});
+      channels.asker(query.token).push(NamesAnswer{query.token, look_up(query.user, query.group)});
     }
   }
 }
