@@ -30,7 +30,11 @@ class Rng {
   /// A whole number in [low, high]. Requires: low <= high.
   std::int64_t between(std::int64_t low, std::int64_t high) {
     CHECK(low <= high);
-    return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
+    // Unsigned: the distance of two numbers may be more than a signed one holds.
+    const auto first = static_cast<std::uint64_t>(low);
+    const std::uint64_t distance = static_cast<std::uint64_t>(high) - first;
+    const std::uint64_t step = distance == UINT64_MAX ? next() : below(distance + 1);
+    return static_cast<std::int64_t>(first + step);
   }
   /// A number in [0, 1) with 53 random bits.
   double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }

@@ -33,5 +33,38 @@ TEST(SmallList, CopiesAndMovesKeepTheValues) {
   }
 }
 
+TEST(SmallList, GrowsOneByOneOverTheEdgeOfWhatLiesInside) {
+  List list;
+  std::vector<std::uint32_t> expected;
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    list.push_back(i * i);
+    expected.push_back(i * i);
+    EXPECT_EQ(list.to_vector(), expected);
+    EXPECT_EQ(list[i], i * i);
+  }
+  list.clear();
+  EXPECT_TRUE(list.empty());
+  EXPECT_EQ(list, List());
+}
+
+TEST(SmallList, AssignsToItself) {
+  for (List list : {List{1}, List{1, 2, 3}}) {
+    const List before = list;
+    List& same = list;
+    list = same;
+    EXPECT_EQ(list, before);
+    list = std::move(same);
+    EXPECT_EQ(list, before);
+  }
+}
+
+TEST(SmallList, IsComparedByItsValues) {
+  EXPECT_EQ((List{1, 2, 3}), List(std::vector<std::uint32_t>{1, 2, 3}));
+  EXPECT_NE((List{1, 2}), (List{2, 1}));
+  EXPECT_NE((List{1, 2}), (List{1, 2, 3}));
+}
+
+TEST(SmallListDeathTest, AnEmptyListHasNoFirst) { EXPECT_DEATH(List().front(), "size_ > 0"); }
+
 }  // namespace
 }  // namespace muster

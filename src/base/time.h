@@ -9,15 +9,16 @@
 namespace muster {
 
 /// A span of time. Units: microseconds, signed. `infinite()` stands for "no limit" and absorbs
-/// addition; what would be beyond it is infinite as well, and nothing wraps around.
+/// addition; what would be beyond it is infinite as well, and nothing wraps around. Below zero
+/// everything ends at -infinite().microseconds().
 class Duration {
  public:
   constexpr Duration() = default;
   static constexpr Duration microseconds(std::int64_t n) { return Duration(n); }
-  static constexpr Duration milliseconds(std::int64_t n) { return Duration(n * 1000); }
-  static constexpr Duration seconds(std::int64_t n) { return Duration(n * 1'000'000); }
-  static constexpr Duration minutes(std::int64_t n) { return seconds(n * 60); }
-  static constexpr Duration hours(std::int64_t n) { return seconds(n * 3600); }
+  static constexpr Duration milliseconds(std::int64_t n) { return microseconds(1000) * n; }
+  static constexpr Duration seconds(std::int64_t n) { return microseconds(1'000'000) * n; }
+  static constexpr Duration minutes(std::int64_t n) { return microseconds(60'000'000) * n; }
+  static constexpr Duration hours(std::int64_t n) { return microseconds(3'600'000'000) * n; }
   static constexpr Duration infinite() {
     return Duration(std::numeric_limits<std::int64_t>::max());
   }
@@ -37,7 +38,11 @@ class Duration {
                : Duration(is_beyond ? -infinite().us_ : sum);
   }
   friend constexpr Duration operator-(Duration a, Duration b) {
-    return a.is_infinite() ? infinite() : Duration(a.us_ - b.us_);
+    std::int64_t difference = 0;
+    const bool is_beyond = __builtin_sub_overflow(a.us_, b.us_, &difference);
+    return a.is_infinite() || (is_beyond && a.us_ > 0)
+               ? infinite()
+               : Duration(is_beyond || b.is_infinite() ? -infinite().us_ : difference);
   }
   friend constexpr Duration operator*(Duration a, std::int64_t n) {
     std::int64_t product = 0;
@@ -62,7 +67,9 @@ class TimePoint {
  public:
   constexpr TimePoint() = default;
   static constexpr TimePoint from_microseconds(std::int64_t n) { return TimePoint(n); }
-  static constexpr TimePoint from_seconds(std::int64_t n) { return TimePoint(n * 1'000'000); }
+  static constexpr TimePoint from_seconds(std::int64_t n) {
+    return TimePoint() + Duration::seconds(n);
+  }
   static constexpr TimePoint unset() { return TimePoint(0); }
   static constexpr TimePoint never() { return TimePoint(std::numeric_limits<std::int64_t>::max()); }
 
@@ -80,10 +87,11 @@ class TimePoint {
                : TimePoint(is_beyond ? -never().us_ : sum);
   }
   friend constexpr TimePoint operator-(TimePoint t, Duration d) {
-    return t.is_never() ? never() : TimePoint(t.us_ - d.microseconds());
+    const Duration since_epoch = Duration::microseconds(t.us_) - d;
+    return TimePoint(since_epoch.microseconds());
   }
   friend constexpr Duration operator-(TimePoint a, TimePoint b) {
-    return a.is_never() ? Duration::infinite() : Duration::microseconds(a.us_ - b.us_);
+    return Duration::microseconds(a.us_) - Duration::microseconds(b.us_);
   }
 
  private:

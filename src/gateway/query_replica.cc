@@ -57,7 +57,8 @@ JobView QueryReplica::job_view(const Job& job, QueryDetail detail) const {
 }
 
 JobView QueryReplica::job_view(const Job& job, QueryDetail detail, const Reasons* reasons) const {
-  JobView view = view_of(job, state_, detail, reasons);
+  const TimePoint now = report_ == nullptr ? TimePoint() : report_->time;
+  JobView view = view_of(job, state_, detail, reasons, now);
   if (reasons != nullptr && !reasons->planned_nodes.empty()) {
     std::vector<std::string> names;
     for (const NodeIndex node : reasons->planned_nodes)

@@ -26,5 +26,34 @@ TEST(JobState, FlagsWinOverTheState) {
         << "a hold after it was requeued is a hold: " << hold;
 }
 
+TEST(JobState, NumbersAndWordsAreSlurms) {
+  // Source: slurm/slurm.h, enum job_states; squeue(1), JOB STATE CODES.
+  const std::pair<const char*, const char*> kStates[] = {
+      {"PENDING", "PD"},   {"RUNNING", "R"},    {"SUSPENDED", "S"}, {"COMPLETED", "CD"},
+      {"CANCELLED", "CA"}, {"FAILED", "F"},     {"TIMEOUT", "TO"},  {"NODE_FAIL", "NF"},
+      {"PREEMPTED", "PR"}, {"BOOT_FAIL", "BF"}, {"DEADLINE", "DL"}, {"OUT_OF_MEMORY", "OOM"}};
+  for (std::size_t i = 0; i < std::size(kStates); ++i) {
+    const auto state = static_cast<JobState>(i);
+    EXPECT_EQ(job_state_name(state), kStates[i].first);
+    EXPECT_EQ(job_state_code(state), kStates[i].second);
+    EXPECT_EQ(shown_state_name(state, 0), kStates[i].first);
+    EXPECT_EQ(is_finished(state), i >= 3);
+  }
+}
+
+TEST(JobState, CompletingWinsOverWhatIsHeld) {
+  for (const std::uint16_t flags : {job_flag::kRequeueHeld, job_flag::kSpecialExit}) {
+    const auto both = static_cast<std::uint16_t>(flags | job_flag::kCompleting);
+    EXPECT_EQ(shown_state_name(JobState::kPending, both), "COMPLETING");
+    EXPECT_EQ(shown_state_code(JobState::kRunning, flags), "R") << "only what waits is held";
+  }
+}
+
+TEST(JobState, NoOtherWordIsAState) {
+  for (const char* text : {"", "P", "PDX", "COMPLETING", "RUNNING ", "CANCELED"})
+    EXPECT_EQ(parse_job_state(text), std::nullopt) << text;
+  EXPECT_EQ(parse_job_state("oom"), JobState::kOutOfMemory);
+}
+
 }  // namespace
 }  // namespace muster

@@ -21,7 +21,8 @@ struct GresPool {
   friend bool operator==(const GresPool&, const GresPool&) = default;
 };
 
-/// A node as configured. `cpus` = boards * sockets * cores * threads unless given. Memory in MiB.
+/// A node as configured. `sockets` counts those of all boards. `cpus` = sockets * cores * threads
+/// unless given. Memory in MiB.
 struct NodeConfig {
   std::string name;
   std::string host_name;

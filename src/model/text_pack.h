@@ -82,7 +82,7 @@ class TextPack {
   /// From a record. `ends`: where each text that is there ends in `buffer`. Requires: as many as
   /// bits in `mask`, none beyond kSize, rising, the last at most the buffer's size; checked.
   void assign(std::uint64_t mask, std::span<const std::uint32_t> ends, std::string_view buffer) {
-    CHECK(std::has_single_bit(mask) || mask == 0 || std::bit_width(mask) <= kSize);
+    CHECK(std::bit_width(mask) <= kSize);
     CHECK(static_cast<std::size_t>(std::popcount(mask)) == ends.size());
     mask_ = mask;
     Builder builder(ends.size());

@@ -85,6 +85,46 @@ TEST(Extremes, NothingIsGivenThatIsNotThere) {
   }
 }
 
+TEST(Extremes, NoDeviceIsGivenThatIsNotThere) {
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Rng rng(seed);
+    std::vector<NodeConfig> nodes;
+    for (const char* name : {"n0", "n1"}) {
+      nodes.push_back(make_node(name, 8, 1000, {{"gpu", "a100", 2, {}}, {"gpu", "h100", 2, {}}}));
+    }
+    ClusterSnapshot snapshot = make_snapshot(make_cluster(nodes));
+    snapshot.advance_time(at(0));
+    ResourceRequest request = extreme_request(rng);
+    for (const auto amounts : {&ResourceRequest::gres_per_node, &ResourceRequest::gres_per_task,
+                               &ResourceRequest::gres_per_job}) {
+      for (const char* type : {"", "a100", "h100"}) {
+        if (rng.chance(0.7)) continue;
+        (request.*amounts).push_back({"gpu", type, 1});
+        maybe_set(rng, (request.*amounts).back().count);
+      }
+    }
+    maybe_set(rng, request.tasks_per_gpu);
+    const bool could_run =
+        check_satisfiable(snapshot.inventory(), request, PartitionIndex(0), Duration::seconds(1))
+            .is_satisfiable();
+    snapshot.add_pending(make_job(1, request));
+    const Plan plan = sched::plan(snapshot, at(0));
+    ASSERT_TRUE(could_run || plan.starts.empty());
+    for (const Start& start : plan.starts) {
+      for (const NodeAmount& amount : start.nodes) {
+        ASSERT_LE(amount.cpus, 8U);
+        std::uint64_t gpus = 0;
+        for (const GresCount& part : amount.gres) {
+          ASSERT_LE(part.count, 2U);
+          gpus += part.count;
+        }
+        for (const GresAmount& asked : request.gres_per_node) ASSERT_LE(asked.count, gpus);
+      }
+    }
+  }
+}
+
 TEST(Extremes, LimitsThatAddUpBeyondAllTimeComeToNever) {
   ClusterSnapshot snapshot = make_snapshot(make_cluster(equal_nodes(1, 4)));
   snapshot.advance_time(at(0));

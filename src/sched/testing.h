@@ -88,7 +88,7 @@ inline ResourceRequest gpus_per_node(std::uint32_t count, const std::string& typ
   return request;
 }
 
-/// Makes a plan's starts facts, array elements under ids from `first_element_id` on.
+/// Makes a plan's starts inventory, array elements under ids from `first_element_id` on.
 inline void apply(ClusterSnapshot& snapshot, const Plan& plan,
                   std::uint32_t first_element_id = 1'000'000) {
   for (const Start& start : plan.starts) {

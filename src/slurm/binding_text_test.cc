@@ -80,5 +80,27 @@ TEST(GpuBindText, RefusesTheRest) {
   }
 }
 
+TEST(CpuBindText, ListsGoToTheirEnds) {
+  EXPECT_EQ(parse_cpu_bind("map_cpu:65535").value().masks, std::vector<Bitmap>{bits({65535})});
+  EXPECT_EQ(parse_cpu_bind("map_cpu:0xffff").value().masks, std::vector<Bitmap>{bits({65535})});
+  EXPECT_EQ(parse_cpu_bind("map_cpu:0*65536").value().masks.size(), 65536U);
+  const std::string digits(1024, 'f');
+  EXPECT_EQ(parse_cpu_bind("mask_cpu:0x" + digits).value().masks[0].count(), 4096U);
+  for (const std::string& bad :
+       {std::string("map_cpu:65536"), std::string("map_cpu:0x10000"),
+        std::string("map_cpu:0*65537"), std::string("map_cpu:0*65536,1"),
+        "mask_cpu:" + digits + "f", std::string("map_cpu:0x"), std::string("map_cpu:1*"),
+        std::string("map_cpu:-1"), std::string("map_cpu:1*0x2")})
+    EXPECT_FALSE(parse_cpu_bind(bad).has_value()) << bad.substr(0, 30);
+}
+
+TEST(CpuBindText, TheLastWordOfHowMuchIsSaidCounts) {
+  EXPECT_FALSE(parse_cpu_bind("verbose,quiet,cores").value().is_verbose);
+  EXPECT_TRUE(parse_cpu_bind("q,V,cores").value().is_verbose);
+  EXPECT_EQ(
+      parse_cpu_bind("map_cpu:1,2,verbose").value(),
+      (CpuBind{.kind = CpuBindKind::kList, .is_verbose = true, .masks = {bits({1}), bits({2})}}));
+}
+
 }  // namespace
 }  // namespace muster

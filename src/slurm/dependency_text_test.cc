@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rng.h"
+
 namespace muster {
 namespace {
 
@@ -53,6 +55,44 @@ TEST(DependencyText, ShowsWhatIsLeft) {
   set.terms[0].state = DependencyState::kFulfilled;
   set.terms[2].state = DependencyState::kFailed;
   EXPECT_EQ(dependency_text(set), "afterok:2(unfulfilled),afterok:3(failed)");
+}
+
+TEST(DependencyText, ReadsBackWhatIsLeft) {
+  constexpr std::uint64_t kSeed = 41;
+  Rng rng(kSeed);
+  for (int round = 0; round < 1000; ++round) {
+    DependencySet set;
+    set.is_any = rng.chance(0.5);
+    for (std::uint64_t i = 1 + rng.below(4); i > 0; --i) {
+      DependencyTerm term;
+      term.kind = static_cast<DependencyKind>(rng.below(6));
+      if (term.kind != DependencyKind::kSingleton) {
+        term.job = JobId(static_cast<std::uint32_t>(rng.between(1, UINT32_MAX)));
+        if (rng.chance(0.3)) term.array_index = static_cast<std::uint32_t>(rng.below(100));
+      }
+      if (term.kind == DependencyKind::kAfter && rng.chance(0.5))
+        term.delay = Duration::minutes(rng.between(1, UINT32_MAX));
+      set.terms.push_back(term);
+    }
+    std::string text = dependency_text(set);
+    for (std::size_t at = text.find('('); at != text.npos; at = text.find('('))
+      text.erase(at, text.find(')', at) + 1 - at);
+    const auto back = parse_dependency(text);
+    ASSERT_TRUE(back.has_value()) << "seed " << kSeed << " round " << round << ": " << text;
+    set.is_any = set.is_any && set.terms.size() > 1;  // of one term there is nothing to choose
+    EXPECT_EQ(*back, set) << "seed " << kSeed << " round " << round << ": " << text;
+  }
+}
+
+TEST(DependencyText, AnAnyWithOneTermLeftIsShownAsItIs) {
+  DependencySet set = parse_dependency("afterok:1?after:2+4294967295").value();
+  EXPECT_EQ(set.terms[1].delay, Duration::minutes(4294967295));
+  set.terms[0].state = DependencyState::kFulfilled;
+  EXPECT_EQ(dependency_text(set), "after:2+4294967295(unfulfilled)");
+  for (DependencyTerm& term : set.terms) term.state = DependencyState::kFulfilled;
+  EXPECT_EQ(dependency_text(set), "");
+  EXPECT_FALSE(parse_dependency("after:2+4294967296").has_value());
+  EXPECT_FALSE(parse_dependency("afterok:4294967296").has_value());
 }
 
 }  // namespace

@@ -72,5 +72,25 @@ TEST(DurationText, PaddedFormReadsBack) {
   }
 }
 
+TEST(DurationText, TheLongestIsFourBillionMinutes) {
+  EXPECT_EQ(parse_duration("4294967294").value(), Duration::minutes(4294967294));
+  EXPECT_EQ(parse_duration("2982616-04:14:00").value(), Duration::minutes(4294967294));
+  EXPECT_FALSE(parse_duration("2982616-04:14:01").has_value());
+  EXPECT_FALSE(parse_duration("2982616-04:15").has_value());
+  for (const char* bad : {"18446744073709551615", "18446744073709551616", "1-18446744073709551615",
+                          "99999999999:59:59", "1:18446744073709551615:0"})
+    EXPECT_FALSE(parse_duration(bad).has_value()) << bad;
+  EXPECT_EQ(padded_duration_text(Duration::minutes(4294967294)), "2982616-04:14:00");
+}
+
+TEST(DurationText, ALimitNeverBecomesShorter) {
+  for (std::int64_t seconds = 1; seconds < 200; ++seconds) {
+    const auto limit = parse_time_limit("0:" + std::to_string(seconds)).value();
+    EXPECT_GE(limit, Duration::seconds(seconds));
+    EXPECT_LT(limit, Duration::seconds(seconds + 60));
+    EXPECT_EQ(limit.seconds() % 60, 0);
+  }
+}
+
 }  // namespace
 }  // namespace muster

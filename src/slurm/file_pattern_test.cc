@@ -74,5 +74,23 @@ TEST(FilePattern, OneFileForAllIsGathered) {
     EXPECT_FALSE(is_gathered(pattern)) << pattern;
 }
 
+TEST(FilePattern, WidthsPadNumbersUpToTenDigits) {
+  FilePatternValues values = array_task();
+  values.step = 7;
+  EXPECT_EQ(expand_file_pattern("%10j", values), "0000000034");
+  EXPECT_EQ(expand_file_pattern("%11j%99999999999999999999j", values), "00000000340000000034");
+  EXPECT_EQ(expand_file_pattern("%0j%1j", values), "3434");
+  EXPECT_EQ(expand_file_pattern("%3s.%3a.%3A.%3n.%3t.%3r.%3b", values),
+            "007.025.012.001.003.002.005");
+  EXPECT_EQ(expand_file_pattern("%3u%3N", values), "annn7") << "texts are not padded";
+}
+
+TEST(FilePattern, ValuesAreNotReadForSymbols) {
+  FilePatternValues values = array_task();
+  values.user = "%j";
+  values.job_name = "a\\%t";
+  EXPECT_EQ(expand_file_pattern("%u-%x-%j", values), "%j-a\\%t-34");
+}
+
 }  // namespace
 }  // namespace muster

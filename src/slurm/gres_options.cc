@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/saturating.h"
 #include "slurm/gres_text.h"
 
 namespace muster {
@@ -23,8 +24,8 @@ bool is_same_kind(const GresAmount& one, const GresAmount& other) {
          (one.type == other.type || one.type.empty() || other.type.empty());
 }
 
-std::uint32_t count_like(const Amounts& amounts, const GresAmount& like) {
-  std::uint32_t count = 0;
+std::uint64_t count_like(const Amounts& amounts, const GresAmount& like) {
+  std::uint64_t count = 0;
   for (const GresAmount& amount : amounts) count += is_same_kind(amount, like) ? amount.count : 0;
   return count;
 }
@@ -55,9 +56,9 @@ void agree_on_types(ResourceRequest& need) {
 /// --gpus with --gpus-per-node: so many nodes.
 Status derive_job_by_nodes(ResourceRequest& need) {
   for (const GresAmount& amount : std::vector(need.gres_per_job)) {
-    const std::uint32_t per_node = count_like(need.gres_per_node, amount);
+    const std::uint64_t per_node = count_like(need.gres_per_node, amount);
     if (per_node == 0) continue;
-    const std::uint32_t nodes = amount.count / per_node;
+    const auto nodes = static_cast<std::uint32_t>(amount.count / per_node);
     const bool is_too_many = need.max_nodes != 0 && nodes > need.max_nodes;
     if (amount.count % per_node != 0 || nodes < need.min_nodes || is_too_many) {
       return fail(contradiction(
@@ -74,9 +75,9 @@ Status derive_job_by_nodes(ResourceRequest& need) {
 /// --gpus with --gpus-per-task: the tasks have them all.
 Status derive_job_by_tasks(ResourceRequest& need) {
   for (const GresAmount& amount : std::vector(need.gres_per_job)) {
-    const std::uint32_t per_task = count_like(need.gres_per_task, amount);
+    const std::uint64_t per_task = count_like(need.gres_per_task, amount);
     if (per_task == 0) continue;
-    if (std::uint64_t{per_task} * need.task_count != amount.count) {
+    if (saturating_product(per_task, std::uint64_t{need.task_count}) != amount.count) {
       return fail(contradiction(fmt::format("{} in all and {} per task do not go with {} tasks",
                                             gres_text({amount}), per_task, need.task_count)));
     }
@@ -88,9 +89,10 @@ Status derive_job_by_tasks(ResourceRequest& need) {
 /// --gres with --gpus-per-task: a node has devices for so many tasks.
 Status derive_tasks_by_nodes(ResourceRequest& need) {
   for (const GresAmount& amount : std::vector(need.gres_per_task)) {
-    const std::uint32_t per_node = count_like(need.gres_per_node, amount);
+    const std::uint64_t per_node = count_like(need.gres_per_node, amount);
     if (per_node == 0 || amount.count == 0) continue;
-    const std::uint32_t tasks = per_node / amount.count;
+    const auto tasks =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(per_node / amount.count, UINT32_MAX));
     if (tasks == 0 || (need.tasks_per_node > tasks && need.task_count > tasks)) {
       return fail(contradiction(fmt::format("{} per node are enough for {} tasks of {}, not for {}",
                                             per_node, tasks, gres_text({amount}),
@@ -106,8 +108,9 @@ Status derive_tasks_by_nodes(ResourceRequest& need) {
 
 std::optional<std::uint32_t> implied_node_count(const Amounts& per_job, const Amounts& per_node) {
   for (const GresAmount& amount : per_job) {
-    const std::uint32_t count = count_like(per_node, amount);
-    if (count != 0 && amount.count != 0 && amount.count % count == 0) return amount.count / count;
+    const std::uint64_t count = count_like(per_node, amount);
+    if (count != 0 && amount.count != 0 && amount.count % count == 0)
+      return static_cast<std::uint32_t>(amount.count / count);
   }
   return std::nullopt;
 }

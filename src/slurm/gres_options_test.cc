@@ -89,5 +89,22 @@ TEST(GresOptions, NodesFollowFromGpusPerNode) {
   EXPECT_EQ(implied_node_count(amounts("gpu:7"), amounts("gpu:4")), std::nullopt);
 }
 
+TEST(GresOptions, OneOptionAloneIsLeftAsItIs) {
+  for (const Asked& asked : {Asked{"gpu:4", "", "", 3}, Asked{"", "gpu:7", "", 3, 2, 2, 2},
+                             Asked{"", "", "gpu:1,gpu:h100:2", 5}, Asked{"", "", "", 1}}) {
+    ResourceRequest need = request_of(asked);
+    EXPECT_TRUE(combine_gres(need).has_value());
+    EXPECT_EQ(need, request_of(asked));
+  }
+}
+
+TEST(GresOptions, CountsThatAddUpBeyondNumbersAreNotTakenForSmallOnes) {
+  // 4294967295 and 2 of two types are 4294967297 per node, and not 1.
+  ResourceRequest need = request_of({"gpu:a100:4294967295,gpu:h100:2", "gpu:8", "", 8});
+  EXPECT_FALSE(combine_gres(need).has_value());
+  EXPECT_EQ(implied_node_count(amounts("gpu:8"), amounts("gpu:a100:4294967295,gpu:h100:2")),
+            std::nullopt);
+}
+
 }  // namespace
 }  // namespace muster

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/rng.h"
 #include "text/words.h"
 
@@ -116,6 +118,38 @@ TEST(Hostlist, ExpandingTheCompressedFormGivesTheNamesBack) {
     const std::vector<std::string> once = sorted_hosts(names);
     EXPECT_EQ(expand_hostlist(sorted_hostlist(names)).value(), once)
         << "seed " << kSeed << " round " << round;
+  }
+}
+
+TEST(Hostlist, TheLongestListIsOneRangeAndReadsBack) {
+  const auto names = expand_hostlist("n[1-65536]").value();
+  EXPECT_EQ(compress_hostlist(names), "n[1-65536]");
+  EXPECT_EQ(sorted_hostlist({names.rbegin(), names.rend()}), "n[1-65536]");
+}
+
+TEST(Hostlist, NumbersAreThoseOfEighteenDigits) {
+  EXPECT_EQ(expanded("n[999999999999999998-999999999999999999]"),
+            "n999999999999999998 n999999999999999999");
+  EXPECT_EQ(compressed("n999999999999999998 n999999999999999999"),
+            "n[999999999999999998-999999999999999999]");
+  EXPECT_FALSE(expand_hostlist("n[1000000000000000000]").has_value());
+}
+
+TEST(Hostlist, EachNameIsSortedOnceWhateverTheOrder) {
+  constexpr std::uint64_t kSeed = 43;
+  Rng rng(kSeed);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::string> names;
+    for (std::uint64_t i = rng.below(20); i > 0; --i)
+      names.push_back(fmt::format("r{}n{:0{}}", rng.below(3), rng.below(30), 1 + rng.below(3)));
+    std::vector<std::string> shuffled = names;
+    for (std::size_t i = shuffled.size(); i > 1; --i)
+      std::swap(shuffled[i - 1], shuffled[rng.below(i)]);
+    const std::vector<std::string> sorted_names = sorted_hosts(names);
+    EXPECT_EQ(sorted_hosts(shuffled), sorted_names) << "seed " << kSeed << " round " << round;
+    EXPECT_EQ(sorted_hosts(sorted_names), sorted_names);
+    EXPECT_EQ(std::set(names.begin(), names.end()),
+              std::set(sorted_names.begin(), sorted_names.end()));
   }
 }
 

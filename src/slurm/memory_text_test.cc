@@ -49,5 +49,29 @@ TEST(MemoryText, PrintedAmountsReadBack) {
   }
 }
 
+TEST(MemoryText, EachUnitIsAThousandAndTwentyFourOfTheLast) {
+  std::uint64_t mib = 1;
+  for (const char* unit : {"M", "G", "T", "P"}) {
+    EXPECT_EQ(parse_memory(std::string("1") + unit).value(), mib) << unit;
+    EXPECT_EQ(parse_memory(std::string("3") + unit + "B").value(), 3 * mib) << unit;
+    EXPECT_EQ(memory_text(3 * mib), std::string("3") + unit);
+    mib *= 1024;
+  }
+  EXPECT_EQ(parse_memory("17592186044416M").value(), std::uint64_t{1} << 44);
+  EXPECT_EQ(parse_memory("16777216T").value(), std::uint64_t{1} << 44);
+  EXPECT_FALSE(parse_memory("16777217T").has_value());
+  EXPECT_EQ(parse_memory("18014398509481984K").value(), std::uint64_t{1} << 44);
+}
+
+TEST(MemoryText, MeasuredAmountsKeepAtLeastOneOfTheirUnit) {
+  EXPECT_EQ(scaled_memory_text(1), "1K");
+  EXPECT_EQ(scaled_memory_text(1023), "1023K");
+  EXPECT_EQ(scaled_memory_text(1024), "1M");
+  EXPECT_EQ(scaled_memory_text(1025), "1.00M");
+  EXPECT_EQ(scaled_memory_text((std::uint64_t{1} << 20) + (std::uint64_t{1} << 19)), "1.50G");
+  EXPECT_EQ(scaled_memory_text(std::uint64_t{1} << 50), "1E");
+  EXPECT_EQ(scaled_memory_text(UINT64_MAX), "16384.00E");
+}
+
 }  // namespace
 }  // namespace muster

@@ -80,7 +80,7 @@ std::uint32_t usable_cpus(const JobSpec& job, std::size_t cpus, const NodeConfig
   const auto all = static_cast<std::uint32_t>(cpus);
   const std::uint32_t threads = std::max(1U, node.threads_per_core);
   // A node may be configured with fewer CPUs than threads; then a CPU is a core.
-  const bool has_threads = node.cpus > node.boards * node.sockets * node.cores_per_socket;
+  const bool has_threads = node.cpus > node.sockets * node.cores_per_socket;
   if (job.request.threads_per_core == 0 || job.request.threads_per_core >= threads || !has_threads)
     return all;
   return all / threads * job.request.threads_per_core;

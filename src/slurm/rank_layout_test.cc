@@ -107,5 +107,73 @@ TEST(RankLayout, ReadsDistributions) {
   }
 }
 
+NodeConfig node_with(std::uint32_t boards, std::uint32_t sockets, std::uint32_t cores,
+                     std::uint32_t threads) {
+  NodeConfig node;
+  node.boards = boards;
+  node.sockets = sockets;
+  node.cores_per_socket = cores;
+  node.threads_per_core = threads;
+  node.cpus = sockets * cores * threads;
+  return node;
+}
+
+TEST(RankLayout, BoardsMakeNoMoreCores) {
+  JobSpec job;
+  job.request.threads_per_core = 1;
+  for (const std::uint32_t boards : {1U, 2U, 4U})
+    EXPECT_EQ(usable_cpus(job, 16, node_with(boards, 4, 2, 2)), 8U) << boards;
+  for (const std::uint32_t boards : {1U, 2U})
+    EXPECT_EQ(usable_cpus(job, 8, node_with(boards, 2, 4, 1)), 8U) << boards;
+}
+
+TEST(RankLayout, OfEachCoreSoManyThreadsAreUsed) {
+  JobSpec job;
+  const NodeConfig node = node_with(1, 1, 4, 4);
+  for (const auto& [threads, usable] : {std::pair(1U, 4U), std::pair(2U, 8U), std::pair(3U, 12U),
+                                        std::pair(4U, 16U), std::pair(0U, 16U)}) {
+    job.request.threads_per_core = threads;
+    EXPECT_EQ(usable_cpus(job, 16, node), usable) << threads;
+  }
+  job.request.threads_per_core = 1;
+  EXPECT_EQ(usable_cpus(job, 0, node), 0U);
+}
+
+TEST(RankLayout, TheNumberOfTasksFollowsTheNodesOnARangeAlone) {
+  JobSpec job;
+  job.request.tasks_per_node = 3;
+  job.request.min_nodes = job.request.max_nodes = 2;
+  EXPECT_FALSE(follows_nodes(job)) << "no range";
+  job.request.max_nodes = 4;
+  EXPECT_TRUE(follows_nodes(job));
+  EXPECT_EQ(task_count_on(job, 3), 9U);
+  job.request.tasks_per_node = 0;
+  EXPECT_FALSE(follows_nodes(job));
+  EXPECT_EQ(task_count_on(job, 3), job.request.task_count);
+}
+
+TEST(RankLayout, APlaneLargerThanANodeIsABlock) {
+  const Counts counts = {3, 5, 2};
+  EXPECT_EQ(rank_layout(counts, plane(100)), rank_layout(counts, kBlock));
+  EXPECT_EQ(rank_layout(counts, plane(1)), rank_layout(counts, kCyclic));
+}
+
+TEST(RankLayout, LowerLevelsArePassedOverAsFarAsTheyAreKnown) {
+  for (const char* text : {"cyclic:block:fcyclic", "cyclic,Pack", "cyclic:*:*,NOPACK", "CYCLIC"})
+    EXPECT_EQ(parse_distribution(text).value(), kCyclic) << text;
+  EXPECT_EQ(parse_distribution("plane=4294967295").value(), plane(4294967295U));
+  for (const char* bad : {"cyclic:plane=2", "cyclic:", "block:ring", "block,tight", ":block",
+                          "plane=4294967296", "plane=-1", "cyclic block"}) {
+    const auto rule = parse_distribution(bad);
+    ASSERT_FALSE(rule.has_value()) << bad;
+    EXPECT_EQ(rule.error().code, ErrorCode::kInvalidArgument) << bad;
+    EXPECT_NE(rule.error().detail.find(bad), std::string::npos);
+  }
+}
+
+TEST(RankLayoutDeathTest, AnEmptyPlaneIsABug) {
+  EXPECT_DEATH(rank_layout(Counts{1}, plane(0)), "a plane holds at least one rank");
+}
+
 }  // namespace
 }  // namespace muster

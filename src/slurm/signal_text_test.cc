@@ -50,5 +50,22 @@ TEST(SignalText, ReadsTheOption) {
   }
 }
 
+TEST(SignalText, TheSecondOfTwoNamesIsReadAndTheFirstShown) {
+  for (const auto& [second, first] : {std::pair("IOT", "ABRT"), std::pair("CLD", "CHLD"),
+                                      std::pair("POLL", "IO"), std::pair("UNUSED", "SYS")}) {
+    EXPECT_EQ(signal_name(parse_signal(second).value()), first);
+    EXPECT_EQ(parse_signal(std::string("sig") + second), parse_signal(first));
+  }
+}
+
+TEST(SignalText, SecondsAndLettersOfTheOptionGoToTheirEnds) {
+  EXPECT_EQ(parse_signal_option("TERM@65535").value().seconds, 65535U);
+  EXPECT_EQ(parse_signal_option(" b:sigterm ").value().number, SIGTERM);
+  EXPECT_TRUE(parse_signal_option("R:1").value().is_at_reservation);
+  EXPECT_TRUE(parse_signal_option("BR:1").value().is_batch_only);
+  for (const char* bad : {"B:R:1", "BX:1", "1@-1", "1@ 5", "1@5@6", "0", "65"})
+    EXPECT_FALSE(parse_signal_option(bad).has_value()) << bad;
+}
+
 }  // namespace
 }  // namespace muster

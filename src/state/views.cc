@@ -81,9 +81,9 @@ std::string partition_list(const Job& job, const ClusterState& state) {
 
 /// Why it waits that the planner has nothing to say about: its time has not come, or enough of its
 /// elements run.
-Reasons not_its_turn(const Job& job, const ClusterState& state) {
+Reasons not_its_turn(const Job& job, TimePoint now) {
   Reasons reasons;
-  if (job.eligible_time > state.time()) {
+  if (job.eligible_time > now) {
     reasons.word = PendingReason::kBeginTime;
     reasons.details.push_back({PendingReason::kBeginTime, "begin time is ahead", 0, 0, {}, {}});
     reasons.expected_start = job.eligible_time;
@@ -198,7 +198,7 @@ std::string job_file(const Job& job, const ClusterState& state, JobText key) {
 }
 
 JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail,
-                const Reasons* reasons) {
+                const Reasons* reasons, TimePoint now) {
   JobView view;
   view.id = job.id;
   view.spec = job.spec;
@@ -207,7 +207,7 @@ JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail,
   view.flags = job.flags;
   view.reasons = standing_reasons(job);
   if (job.is_pending() && view.reasons.word == PendingReason::kNone) {
-    view.reasons = not_its_turn(job, state);
+    view.reasons = not_its_turn(job, std::max(now, state.time()));
     if (view.reasons.word == PendingReason::kNone && reasons != nullptr) view.reasons = *reasons;
   }
   view.priority = job.is_held() ? 0 : std::max<std::int64_t>(1, job.priority);

@@ -7,9 +7,10 @@
 namespace muster {
 
 /// All but kFull leave out grants, node names, TRES and expanded file names. `reasons` come from
-/// the planner; null: none yet. Cost: O(nodes of the job).
+/// the planner; null: none yet. `now`: a time that is known to have come, which the state's last
+/// event may be before. Cost: O(nodes of the job).
 JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail,
-                const Reasons* reasons = nullptr);
+                const Reasons* reasons = nullptr, TimePoint now = {});
 StepView view_of(const StepState& step, const Job& job, const ClusterState& state);
 NodeView view_of(NodeIndex index, const ClusterState& state);
 PartitionView view_of(const PartitionConfig& partition, const ClusterState& state);

@@ -73,5 +73,23 @@ TEST(JsonText, WhatIsNoUtf8BecomesTheReplacementCharacter) {
   EXPECT_EQ(json_text(Json("\xc3\xbc")), "\"\xc3\xbc\"");
 }
 
+TEST(JsonText, QuotesAText) {
+  EXPECT_EQ(json_quoted(""), "\"\"");
+  EXPECT_EQ(json_quoted("C:\\a \"b\""), R"("C:\\a \"b\"")");
+  EXPECT_EQ(json_quoted(std::string_view("\r\t\0", 3)), R"("\r\t\u0000")");
+}
+
+TEST(JsonText, NamesAreEscapedAsValuesAre) {
+  EXPECT_EQ(json_text(Json(Json::Object{{"a\n\"", 1}, {"", Json()}})), R"({"a\n\"": 1, "": null})");
+}
+
+TEST(JsonText, WholeNumbersAreWrittenToTheLastDigit) {
+  EXPECT_EQ(json_text(INT64_MAX), "9223372036854775807");
+  EXPECT_EQ(json_text(INT64_MIN), "-9223372036854775808");
+  EXPECT_EQ(json_text(-0.0), "-0.0");
+  EXPECT_EQ(json_text(1e15), "1000000000000000.0");
+  EXPECT_EQ(json_text(1.7976931348623157e308), "1.7976931348623157e+308");
+}
+
 }  // namespace
 }  // namespace muster

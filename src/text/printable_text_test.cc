@@ -30,5 +30,20 @@ TEST(PrintableText, WhatTerminalsObeyBeyondAsciiIsShownEscaped) {
   EXPECT_FALSE(is_printable("\xe2\x80\xa8")) << "a separator of lines";
 }
 
+TEST(PrintableText, OnlyLineFeedsOfALongTextStay) {
+  EXPECT_EQ(printable_lines("a\tb\n\x1b[1mc\r\n"), "a\\tb\n\\033[1mc\\015\n");
+  EXPECT_EQ(printable_lines(""), "");
+  EXPECT_EQ(printable_lines("\n\n"), "\n\n");
+  EXPECT_EQ(printable_lines("no end"), "no end");
+}
+
+TEST(PrintableText, WhatIsShownIsPrintableWhateverTheBytes) {
+  for (int c = 0; c < 256; ++c) {
+    const std::string text = {'a', static_cast<char>(c), 'b'};
+    EXPECT_TRUE(is_printable(printable(text))) << c;
+    EXPECT_EQ(is_printable(text), printable(text) == text) << c;
+  }
+}
+
 }  // namespace
 }  // namespace muster

@@ -65,7 +65,9 @@ TimePoint FixedZone::to_point(const CivilTime& time) const {
 CivilTime FixedZone::to_civil(TimePoint point) const {
   const std::int64_t us = (point + east_).microseconds();
   const std::int64_t days = floor_divide(us, kDayMicroseconds);
-  const std::int64_t seconds = (us - days * kDayMicroseconds) / 1'000'000;
+  // Not the difference to the day's begin: that of the earliest point lies before all points.
+  const std::int64_t in_day = (us % kDayMicroseconds + kDayMicroseconds) % kDayMicroseconds;
+  const std::int64_t seconds = in_day / 1'000'000;
   CivilTime civil = date_from_days(days);
   civil.hour = seconds / 3600;
   civil.minute = seconds / 60 % 60;

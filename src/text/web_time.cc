@@ -24,8 +24,9 @@ bool take(std::string_view& text, std::string_view any_of) {
   return true;
 }
 
-std::int64_t take_microseconds(std::string_view& text) {
-  std::int64_t value = 0;
+/// The digits behind the point; false: there is none.
+bool take_microseconds(std::string_view& text, std::int64_t& value) {
+  if (text.empty() || text.front() < '0' || text.front() > '9') return false;
   int digits = 0;
   for (; !text.empty() && text.front() >= '0' && text.front() <= '9'; text.remove_prefix(1)) {
     if (digits < 6) {
@@ -34,7 +35,7 @@ std::int64_t take_microseconds(std::string_view& text) {
     }
   }
   for (; digits < 6; ++digits) value *= 10;
-  return value;
+  return true;
 }
 
 /// Seconds east of UTC; false: no offset.
@@ -45,7 +46,7 @@ bool take_offset(std::string_view& text, std::int64_t& seconds) {
   std::int64_t minutes = 0;
   if (!take(text, "+-") || !take_number(text, 2, hours)) return false;
   take(text, ":");
-  if (!take_number(text, 2, minutes)) return false;
+  if (!take_number(text, 2, minutes) || hours > 23 || minutes > 59) return false;
   seconds = (hours * 60 + minutes) * 60 * (is_west ? -1 : 1);
   return true;
 }
@@ -69,7 +70,8 @@ Result<TimePoint> parse_web_time(std::string_view text) {
       take(rest, "-") && take_number(rest, 2, civil.day) && take(rest, "Tt ") &&
       take_number(rest, 2, civil.hour) && take(rest, ":") && take_number(rest, 2, civil.minute) &&
       take(rest, ":") && take_number(rest, 2, civil.second);
-  const std::int64_t fraction = is_good && take(rest, ".,") ? take_microseconds(rest) : 0;
+  std::int64_t fraction = 0;
+  if (is_good && take(rest, ".,")) is_good = take_microseconds(rest, fraction);
   is_good = is_good && take_offset(rest, offset) && rest.empty() && is_valid(civil);
   if (!is_good)
     return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is no point in time", text),

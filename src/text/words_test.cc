@@ -46,5 +46,37 @@ TEST(Words, NearestWordSuggestsOnlyWhatIsLike) {
   EXPECT_EQ(nearest_word("Colour", kKeys), std::nullopt);
 }
 
+TEST(Words, BlanksAreCutAtBothEndsAndNowhereElse) {
+  EXPECT_EQ(trim(" \t\r\na b\n "), "a b");
+  EXPECT_EQ(trim(" \n"), "");
+  EXPECT_EQ(trim("\x0b"
+                 "a\xa0"),
+            "\x0b"
+            "a\xa0")
+      << "other white space is text";
+  EXPECT_EQ(split_words(" ,\t,", ','), Parts{});
+  EXPECT_EQ(split("a,", ','), (Parts{"a", ""}));
+}
+
+TEST(Words, JoinPutsSeparatorsBetween) {
+  EXPECT_EQ(join({}, ","), "");
+  EXPECT_EQ(join(std::vector<std::string>{""}, ","), "");
+  EXPECT_EQ(join(std::vector<std::string>{"", "a", ""}, ", "), ", a, ");
+}
+
+TEST(Words, LettersBeyondAsciiHaveNoCase) {
+  EXPECT_EQ(lower("\xc3\x89"), "\xc3\x89");
+  EXPECT_FALSE(equal_ignoring_case("\xc3\x89", "\xc3\xa9"));
+  EXPECT_FALSE(equal_ignoring_case("@", "`")) << "32 apart, as letters' cases are";
+}
+
+TEST(Words, OfEquallyLikeWordsTheFirstIsSuggested) {
+  static constexpr std::array<std::string_view, 3> kKeys = {"bats", "cats", "rats"};
+  EXPECT_EQ(nearest_word("hats", kKeys), "bats");
+  EXPECT_EQ(nearest_word("RATS", kKeys), "rats");
+  EXPECT_EQ(nearest_word("", kKeys), std::nullopt);
+  EXPECT_EQ(nearest_word("hats", {}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace muster

@@ -125,5 +125,37 @@ TEST(Yaml, WhatIsMergedStandsWhereItIsMerged) {
 
 TEST(Yaml, DepthIsBounded) { EXPECT_FALSE(parse_yaml(std::string(5000, '[')).has_value()); }
 
+TEST(Yaml, StoredConfigurationsAreJsonOrTheYamlOfBefore) {
+  EXPECT_EQ(stored_json(R"({"a": 1})"), Json(Json::Object{{"a", 1}}));
+  EXPECT_EQ(stored_json("a: yes\n"), Json(Json::Object{{"a", "yes"}}));
+  EXPECT_TRUE(stored_json("a: [").is_null());
+  EXPECT_TRUE(stored_json("").is_null());
+}
+
+TEST(YamlScalar, WholeNumbersThatDoNotFitBecomeNumbers) {
+  EXPECT_EQ(yaml_scalar("9223372036854775807"), Json(INT64_MAX));
+  EXPECT_EQ(yaml_scalar("9223372036854775808"), Json(9223372036854775808.0));
+  EXPECT_EQ(yaml_scalar("-9223372036854775808"), Json(INT64_MIN));
+  EXPECT_EQ(yaml_scalar("0xffffffffffffffffff"), Json("0xffffffffffffffffff"));
+}
+
+TEST(Yaml, NamesThatAreNoTextsKeepTheirWords) {
+  const Json value = root("1: a\ntrue: b\n1.50: c\n");
+  std::string names;
+  for (const Json::Member& member : *value.object()) names += member.name + " ";
+  EXPECT_EQ(names, "1 true 1.50 ");
+  EXPECT_EQ(refusal("[a]: 1\n"), "line 1: a name must be a plain text");
+  EXPECT_EQ(refusal("{a: 1}: 1\n"), "line 1: a name must be a plain text");
+}
+
+TEST(Yaml, EarlierMapsOfAMergeWinAndOwnNamesWinOverAll) {
+  const Json value = root("a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc: {z: 3, <<: [*a, *b]}\n");
+  const Json* merged = value.find("c");
+  EXPECT_EQ(*merged->find("x"), Json(1));
+  EXPECT_EQ(*merged->find("y"), Json(1));
+  EXPECT_EQ(*merged->find("z"), Json(3));
+  EXPECT_EQ(merged->object()->size(), 3U);
+}
+
 }  // namespace
 }  // namespace muster

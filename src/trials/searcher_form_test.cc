@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "trials/config_override.h"
 #include "trials/hyperparameter_form.h"
 
 namespace muster {
@@ -249,26 +248,6 @@ TEST(ExperimentFile, BothSpellingsAtOnceAreRefused) {
       "{epochs: 3}}");
   EXPECT_EQ(result.problems,
             (Problems{"line 1: searcher.max_length: max_time is given too; give one of them"}));
-}
-
-TEST(ConfigOverride, SetsAValueAtAPath) {
-  Json config = parse_yaml("searcher: {max_trials: 3}\n")->root;
-  ASSERT_TRUE(apply_override(config, "searcher.max_trials=20").has_value());
-  ASSERT_TRUE(apply_override(config, "resources.slots=[1, two]").has_value());
-  EXPECT_EQ(*config.find("searcher")->find("max_trials"), Json(20));
-  EXPECT_EQ(*config.find("resources")->find("slots"), Json(Json::Array{1, "two"}));
-}
-
-TEST(ConfigOverride, SaysHowToWriteIt) {
-  Json config;
-  EXPECT_EQ(apply_override(config, "searcher").error().text(),
-            "'searcher' sets nothing: write NAME.NAME=VALUE");
-  EXPECT_EQ(apply_override(config, "a..b=3").error().text(),
-            "'a..b=3' sets nothing: write NAME.NAME=VALUE");
-  EXPECT_FALSE(apply_override(config, "a=[1").has_value());
-  ASSERT_TRUE(apply_override(config, "entrypoint=python3 train.py").has_value());
-  EXPECT_EQ(apply_override(config, "entrypoint.0=x").error().text(),
-            "'entrypoint.0=x' sets nothing: 'entrypoint' is not a map");
 }
 
 }  // namespace

@@ -80,5 +80,30 @@ TEST(InteractivePath, LeadsToTheService) {
     EXPECT_EQ(interactive_path(target), "") << target;
 }
 
+TEST(ProxyTarget, ATicketIsTakenOutWhereverItStands) {
+  const auto parsed = [](std::string_view target) {
+    const auto found = parse_proxy_target(target);
+    return found ? found->service + " " + found->rest + " " + found->ticket : "none";
+  };
+  EXPECT_EQ(parsed("/proxy/s/"), "s / ");
+  EXPECT_EQ(parsed("/proxy/s"), "s  ");
+  EXPECT_EQ(parsed("/proxy/s/a/b?x=1&muster_ticket=t&y=2"), "s /a/b?x=1&y=2 t");
+  EXPECT_EQ(parsed("/proxy/s?muster_ticket=t"), "s  t");
+  EXPECT_EQ(parsed("/proxy/s/?muster_ticket=a&muster_ticket=b"), "s / b") << "the last counts";
+  EXPECT_EQ(parsed("/proxy/s/?muster_tickets=a"), "s /?muster_tickets=a ");
+  EXPECT_EQ(parsed("/proxy/s/a?b/c?d"), "s /a?b/c?d ");
+  for (const char* elsewhere : {"", "/", "/proxy", "/proxy/", "/proxy//a", "/proxy/?a", "proxy/s/"})
+    EXPECT_EQ(parsed(elsewhere), "none") << elsewhere;
+}
+
+TEST(ServiceVariables, SayWhereAndInWhoseNameItServes) {
+  const auto variables = service_variables({"cluster", "http://head:1", "token"}, JobId(7), 2);
+  EXPECT_EQ(variables, (std::vector<std::string>{
+                           "DET_MASTER=http://head:1", "DET_CLUSTER_ID=cluster",
+                           "DET_TASK_ID=" + service_name("cluster", JobId(7)),
+                           "DET_ALLOCATION_ID=" + service_allocation("cluster", JobId(7), 2),
+                           "DET_SESSION_TOKEN=token"}));
+}
+
 }  // namespace
 }  // namespace muster

@@ -358,6 +358,7 @@ void RunRole::end_job(JobId id, JobState state, std::string cause) {
   ending.detail = std::move(cause);
   ending.reason = state == JobState::kTimeout    ? PendingReason::kTimeLimit
                   : state == JobState::kNodeFail ? PendingReason::kNodeDown
+                  : state == JobState::kDeadline ? PendingReason::kDeadline
                                                  : PendingReason::kNone;
   const Job& job = *state_.jobs().find(id);
   if (job.is_pending() && job.reason == PendingReason::kDependencyNeverSatisfied)

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "slurm/memory_text.h"
+#include "slurm/signal_text.h"
 #include "text/words.h"
 
 namespace muster::cli {
@@ -38,14 +39,19 @@ Duration run_time(const StepView& step, TimePoint now) {
   return between(step.start_time, is_finished(step.state) ? step.end_time : now);
 }
 
-std::string_view reason_word(const JobView& job) { return pending_reason_word(job.reasons.word); }
+std::string reason_word(const JobView& job) {
+  const std::string_view word = pending_reason_word(job.reasons.word);
+  if (job.reasons.word != PendingReason::kRaisedSignal) return std::string(word);
+  const auto signal = static_cast<std::uint16_t>(job.exit.signal());
+  return fmt::format("{}:{}({})", word, signal, signal_description(signal));
+}
 
 std::string nodes_or_reason(const JobView& job) {
   const bool is_completing = (job.flags & job_flag::kCompleting) != 0;
   const bool has_reason = job.state == JobState::kPending || job.state == JobState::kTimeout ||
                           job.state == JobState::kOutOfMemory || job.state == JobState::kDeadline ||
                           job.state == JobState::kFailed;
-  if (has_reason && !is_completing) return std::string("(").append(reason_word(job)) += ')';
+  if (has_reason && !is_completing) return "(" + reason_word(job) + ")";
   return job.node_list;
 }
 

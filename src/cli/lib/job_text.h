@@ -17,8 +17,9 @@ std::string tres_per_text(std::string_view gres);
 /// Without time spent suspended. Zero before the start.
 Duration run_time(const JobView& job, TimePoint now);
 Duration run_time(const StepView& step, TimePoint now);
-/// The word of why it waits or how it ended: "None", "Priority", "NonZeroExitCode".
-std::string_view reason_word(const JobView& job);
+/// The word of why it waits or how it ended: "None", "Priority", "NonZeroExitCode",
+/// "RaisedSignal:9(Killed)".
+std::string reason_word(const JobView& job);
 /// "(Reason)" for a job that has no nodes to show, else its nodes.
 std::string nodes_or_reason(const JobView& job);
 /// The least memory that was asked for, per node or per CPU: "4G", "0".

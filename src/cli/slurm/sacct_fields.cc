@@ -75,7 +75,7 @@ Text derived_exit(const Row& row, const Context&) {
   return row.step == nullptr ? exit_text(row.job->derived_exit) : Text();
 }
 Text reason(const Row& row, const Context&) {
-  return row.step == nullptr ? Text(reason_word(*row.job)) : Text();
+  return row.step == nullptr ? Text(pending_reason_word(row.job->reasons.word)) : Text();
 }
 
 // ---- sizes ----

@@ -142,7 +142,7 @@ std::string priority(const Job& job, const Context&) { return fmt::to_string(job
 std::string priority_ratio(const Job& job, const Context&) {
   return fmt::format("{:.14f}", static_cast<double>(job.priority) / 4294967295.0);
 }
-std::string reason(const Job& job, const Context&) { return std::string(reason_word(job)); }
+std::string reason(const Job& job, const Context&) { return reason_word(job); }
 std::string reason_list(const Job& job, const Context&) { return nodes_or_reason(job); }
 std::string node_list(const Job& job, const Context&) { return job.node_list; }
 std::string batch_host(const Job& job, const Context&) {

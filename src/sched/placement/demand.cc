@@ -15,7 +15,7 @@ namespace {
 NodeInventory facts_of(const NodeConfig& node, const ClusterSettings& settings) {
   NodeInventory inventory;
   inventory.cpus = node.cpus;
-  inventory.sockets = node.boards * node.sockets;
+  inventory.sockets = node.sockets;
   inventory.cores_per_socket = node.cores_per_socket;
   inventory.threads_per_core = std::max(node.threads_per_core, 1U);
   // A node may be configured with fewer CPUs than threads; then a CPU is the unit, as in Slurm.
@@ -54,14 +54,16 @@ void fill_totals(ClusterInventory& inventory) {
                                                    ? static_cast<std::int64_t>(node.memory_mib)
                                                    : kUnlimited;
     for (const GresPool& pool : node.gres) {
-      inventory.total.gres(NodeIndex(i), intern(inventory.kinds, pool)) +=
-          static_cast<std::int32_t>(pool.count);
+      std::int32_t& total = inventory.total.gres(NodeIndex(i), intern(inventory.kinds, pool));
+      constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+      total = static_cast<std::int32_t>(
+          std::min<std::int64_t>(total + std::int64_t{pool.count}, kMost));
     }
     for (std::size_t p = 0; p < inventory.cpu_quotas.size(); ++p) {
       if (!inventory.cpu_quotas[p]) continue;
       const std::uint32_t limit = inventory.config.partitions[p].max_cpus_per_node;
       inventory.total.gres(NodeIndex(i), *inventory.cpu_quotas[p]) =
-          static_cast<std::int32_t>(limit);
+          static_cast<std::int32_t>(std::min<std::uint32_t>(limit, INT32_MAX));
     }
   }
 }
@@ -80,7 +82,7 @@ bool meets(const FeatureConstraint& constraint, const NodeConfig& node) {
 }
 
 bool matches(const ResourceRequest& request, const NodeConfig& node) {
-  if (node.boards * node.sockets < request.sockets_per_node) return false;
+  if (node.sockets < request.sockets_per_node) return false;
   if (node.cores_per_socket < request.cores_per_socket) return false;
   if (node.threads_per_core < request.threads_per_core) return false;
   if (node.tmp_disk_mib < request.tmp_disk_mib) return false;
@@ -110,14 +112,19 @@ bool contains(const std::vector<GresKindId>& outer, const std::vector<GresKindId
   return std::ranges::includes(outer, inner);
 }
 
+/// Counts that add up beyond the largest number are that number, which no node has.
+void add_count(std::uint32_t& sum, std::uint32_t count) {
+  sum = static_cast<std::uint32_t>(std::min<std::uint64_t>(std::uint64_t{sum} + count, UINT32_MAX));
+}
+
 /// The inequality over `kinds`: everything that can only be met from them.
 GresCheck check_over(const std::vector<GresKindId>& kinds, const Demand& demand) {
   GresCheck check{kinds, 0, 0, 0};
   for (const GresNeed& need : demand.per_node) {
-    if (contains(kinds, need.kinds)) check.per_node += need.count;
+    if (contains(kinds, need.kinds)) add_count(check.per_node, need.count);
   }
   for (const GresNeed& need : demand.per_task) {
-    if (contains(kinds, need.kinds)) check.per_task += need.count;
+    if (contains(kinds, need.kinds)) add_count(check.per_task, need.count);
   }
   for (std::size_t i = 0; i < demand.per_job.size(); ++i) {
     if (contains(kinds, demand.per_job[i].kinds)) check.job_needs |= 1U << i;
@@ -146,9 +153,10 @@ void add_implied_gpus(Demand& demand, const ClusterInventory& inventory) {
                         std::ranges::any_of(demand.per_task, is_gpu) ||
                         std::ranges::any_of(demand.per_job, is_gpu);
   if (request.tasks_per_gpu == 0 || has_gpus) return;
-  const std::uint32_t count =
-      (request.task_count + request.tasks_per_gpu - 1) / request.tasks_per_gpu;
-  demand.per_job.push_back({inventory.matching_kinds("gpu", ""), count, true});
+  const std::uint64_t count =
+      (std::uint64_t{request.task_count} + request.tasks_per_gpu - 1) / request.tasks_per_gpu;
+  demand.per_job.push_back(
+      {inventory.matching_kinds("gpu", ""), static_cast<std::uint32_t>(count), true});
 }
 
 void resolve_required(Demand& demand, const ClusterInventory& inventory) {

@@ -76,9 +76,11 @@ std::int64_t Fitter::usable_of_core(const NodeInventory& node) const {
 std::int64_t Fitter::cpus_for(const NodeInventory& node, std::uint32_t tasks,
                               std::uint32_t gpus) const {
   std::int64_t cpus = request_.is_overcommit ? 1 : std::int64_t{tasks} * request_.cpus_per_task;
-  cpus = std::max({cpus, std::int64_t{request_.cpus_per_gpu} * gpus,
-                   std::int64_t{request_.min_cpus_per_node}, std::int64_t{1}});
-  return round_up(cpus, usable_of_core(node));
+  cpus =
+      std::max({cpus, saturating_product(std::int64_t{request_.cpus_per_gpu}, std::int64_t{gpus}),
+                std::int64_t{request_.min_cpus_per_node}, std::int64_t{1}});
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;  // more than any node has
+  return round_up(std::min(cpus, kMost), usable_of_core(node));
 }
 
 std::int64_t Fitter::memory_for(const NodeInventory& node, std::int64_t cpus,
@@ -167,7 +169,8 @@ std::uint32_t Fitter::task_bound(NodeFree free, const Shares& shares) const {
   if (request_.tasks_per_gpu > 0) {
     const std::uint32_t gpus = gpu_count(0, shares);
     if (gpus > 0 || demand_.per_task.empty()) {
-      bound = std::min(bound, std::int64_t{request_.tasks_per_gpu} * gpus);
+      bound = std::min(
+          bound, saturating_product(std::int64_t{request_.tasks_per_gpu}, std::int64_t{gpus}));
     }
   }
   return static_cast<std::uint32_t>(std::max(bound, std::int64_t{0}));

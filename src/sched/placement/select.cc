@@ -672,7 +672,10 @@ class Selection {
 }  // namespace
 
 std::uint32_t least_task_count(const ResourceRequest& request, NodeLimits limits) {
-  if (request.is_tasks_per_node_exact) return std::max(1U, limits.min * request.tasks_per_node);
+  if (request.is_tasks_per_node_exact) {
+    const std::uint64_t all = std::uint64_t{limits.min} * request.tasks_per_node;
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(all, 1, UINT32_MAX));
+  }
   return std::max({request.task_count, limits.min, 1U});
 }
 

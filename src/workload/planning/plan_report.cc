@@ -103,6 +103,7 @@ std::shared_ptr<const PlanReport> PlanReporter::report(const sched::ClusterSnaps
   if (pages_at_first_ == 0) pages_at_first_ = words_.page_count();
   auto report = std::make_shared<PlanReport>();
   report->seq = seq;
+  report->time = plan.now;
   std::set<NodeIndex> planned;
   for (const sched::Window& window : plan.windows) {
     for (const sched::NodeAmount& amount : window.nodes) planned.insert(amount.node);

@@ -39,6 +39,7 @@ struct PlanReport {
     std::vector<NodeIndex> nodes;
   };
   Seq seq;
+  TimePoint time;  ///< of the plan
   JobWords words;  ///< of jobs that wait for room; of those that do not any more, what it was
   std::unordered_map<JobId, Window> windows;
   std::vector<NodeIndex> planned_nodes;  ///< rising

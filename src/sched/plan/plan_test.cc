@@ -1,0 +1,45 @@
+#include "sched/plan/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "sched/testing.h"
+
+namespace muster::sched {
+namespace {
+
+using namespace testing;
+
+Window window(std::uint32_t job, std::int64_t start) {
+  return {JobId(job), {}, PartitionIndex(0), at(start), at(start + 10), {}};
+}
+
+TEST(Plan, OfSeveralWindowsOfAJobTheFirstCounts) {
+  Plan plan;
+  plan.windows = {window(1, 50), window(2, 10), window(1, 20), window(1, 30)};
+  EXPECT_EQ(plan.window_of(JobId(1))->start, at(20));
+  EXPECT_EQ(plan.window_of(JobId(2))->start, at(10));
+  EXPECT_EQ(plan.window_of(JobId(3)), nullptr);
+}
+
+TEST(Plan, WhatItCostIsNoPartOfWhatWasDecided) {
+  Plan plan;
+  Plan other;
+  other.effort = 9;
+  EXPECT_EQ(plan, other);
+  other.windows = {window(1, 1)};
+  EXPECT_NE(plan, other);
+  other = plan;
+  other.revision = 1;
+  EXPECT_NE(plan, other);
+  other = plan;
+  other.options = PlanOptions::conservative();
+  EXPECT_NE(plan, other);
+}
+
+TEST(Plan, ConservativeIsAWindowForEverybody) {
+  EXPECT_EQ(PlanOptions::conservative().reservation_depth, UINT32_MAX);
+  EXPECT_TRUE(PlanOptions::conservative().is_backfill);
+}
+
+}  // namespace
+}  // namespace muster::sched
