@@ -5,87 +5,51 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "sched/planner.h"
 #include "sched/reasons.h"
 #include "sched/testing.h"
+#include "tests/scenario_text.h"
 
 namespace muster::sched {
 namespace {
 
 using namespace testing;
 
-/// One line: a word, a name and options "key=value" or "key".
-struct Line {
-  std::size_t number = 0;
+using scenario::expand_hosts;
+using scenario::read_number;
+
+/// One line: a word, names and options "key=value".
+struct Line : scenario::Options {
+  explicit Line(const scenario::TextLine& line)
+      : Options(std::span(line.words).subspan(1)), number(line.number), word(line.words.front()) {}
+  std::size_t number;
   std::string word;
-  std::vector<std::string> names;
-  std::map<std::string, std::string> options;
-  bool has(const std::string& key) const { return options.contains(key); }
-  std::string get(const std::string& key, const std::string& otherwise = "") const {
-    const auto found = options.find(key);
-    return found == options.end() ? otherwise : found->second;
-  }
-  std::int64_t number_of(const std::string& key, std::int64_t otherwise = 0) const {
-    return has(key) ? std::stoll(options.at(key)) : otherwise;
-  }
-  std::uint32_t count(const std::string& key, std::uint32_t otherwise = 0) const {
-    return static_cast<std::uint32_t>(number_of(key, otherwise));
-  }
 };
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
-}
-
-/// "n[0-2],m" is n0, n1, n2, m.
-std::vector<std::string> expand(const std::string& text) {
-  std::vector<std::string> result;
-  for (const std::string& part : split(text, ',')) {
-    const std::size_t open = part.find('[');
-    if (open == std::string::npos) {
-      result.push_back(part);
-      continue;
-    }
-    const std::size_t dash = part.find('-', open);
-    const int low = std::stoi(part.substr(open + 1));
-    const int high = std::stoi(part.substr(dash + 1));
-    for (int i = low; i <= high; ++i) result.push_back(part.substr(0, open) + std::to_string(i));
-  }
-  return result;
-}
 
 std::vector<Line> parse(std::istream& stream) {
   std::vector<Line> lines;
-  std::string text;
-  for (std::size_t number = 1; std::getline(stream, text); ++number) {
-    std::istringstream words(text.substr(0, text.find('#')));
-    Line line;
-    line.number = number;
-    if (!(words >> line.word)) continue;
-    for (std::string word; words >> word;) {
-      const std::size_t equals = word.find('=');
-      if (equals != std::string::npos) {
-        line.options[word.substr(0, equals)] = word.substr(equals + 1);
-      } else {
-        line.names.push_back(word);
-      }
-    }
-    lines.push_back(std::move(line));
-  }
+  for (const scenario::TextLine& line : scenario::read_text(stream)) lines.emplace_back(line);
   return lines;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  return scenario::split_text(text, separator);
+}
+
+std::int64_t number_in(const std::string& text) {
+  std::int64_t number = 0;
+  return read_number(text, number) ? number : 0;
+}
+std::uint32_t count_in(const std::string& text) {
+  return static_cast<std::uint32_t>(number_in(text));
 }
 
 /// "h100:2,a100:1" or "2": a type and a count, or a count alone.
@@ -95,7 +59,7 @@ std::vector<GresAmount> gpu_amounts(const std::string& text) {
     const std::size_t colon = part.find(':');
     const std::string type = colon == std::string::npos ? "" : part.substr(0, colon);
     const std::string count = colon == std::string::npos ? part : part.substr(colon + 1);
-    amounts.push_back({"gpu", type, static_cast<std::uint32_t>(std::stoul(count))});
+    amounts.push_back({"gpu", type, count_in(count)});
   }
   return amounts;
 }
@@ -122,6 +86,9 @@ class Scenario {
     finish_config();
     play();
     for (const Line& line : lines_) check(line);
+    for (const Line& line : lines_) {
+      for (const std::string& problem : line.problems()) fail(line, problem);
+    }
     return failures_;
   }
 
@@ -134,14 +101,14 @@ class Scenario {
     if (line.word == "node") read_node(line);
     if (line.word == "partition") read_partition(line);
     if (line.word == "option") read_option(line);
-    if (line.word == "event") moments_.insert(std::stoll(line.names.at(0)));
+    if (line.word == "event") moments_.insert(number_in(line.name(0)));
     if (line.word == "expect" && line.has("at")) moments_.insert(line.number_of("at"));
     const std::set<std::string> known{"node", "partition", "option", "event", "expect", "job"};
     if (!known.contains(line.word)) fail(line, "unknown word " + line.word);
   }
 
   void read_node(const Line& line) {
-    for (const std::string& name : expand(line.names.at(0))) {
+    for (const std::string& name : expand_hosts(line.name(0))) {
       NodeConfig node = make_node(name, line.count("cpus", 4), line.count("mem", 1000));
       node.threads_per_core = line.count("threads", 1);
       node.cores_per_socket = node.cpus / node.threads_per_core;
@@ -156,7 +123,7 @@ class Scenario {
 
   void read_partition(const Line& line) {
     PartitionConfig partition;
-    partition.name = line.names.at(0);
+    partition.name = line.name(0);
     partition.priority_tier = line.count("tier", 1);
     partition.max_nodes = line.count("max_nodes");
     partition.min_nodes = line.count("min_nodes");
@@ -166,14 +133,14 @@ class Scenario {
     if (line.get("state") == "down") partition.state = PartitionState::kDown;
     if (line.get("state") == "inactive") partition.state = PartitionState::kInactive;
     if (line.get("state") == "drain") partition.state = PartitionState::kDrain;
-    for (const std::string& name : expand(line.get("nodes")))
+    for (const std::string& name : expand_hosts(line.get("nodes")))
       partition.nodes.push_back(node_index(line, name));
     std::ranges::sort(partition.nodes);
     config_.partitions.push_back(std::move(partition));
   }
 
   void read_option(const Line& line) {
-    for (const std::string& name : line.names) {
+    for (const std::string& name : line.names()) {
       if (name == "conservative") options_ = PlanOptions::conservative();
       if (name == "no_backfill") options_.is_backfill = false;
       if (name == "shortest_first") options_.tail_order = TailOrder::kTimeLimit;
@@ -196,8 +163,8 @@ class Scenario {
   static ResourceRequest read_request(const Line& line) {
     ResourceRequest request;
     const std::vector<std::string> nodes = split(line.get("nodes", "1"), '-');
-    request.min_nodes = static_cast<std::uint32_t>(std::stoul(nodes[0]));
-    if (line.has("nodes")) request.max_nodes = static_cast<std::uint32_t>(std::stoul(nodes.back()));
+    request.min_nodes = count_in(nodes[0]);
+    if (line.has("nodes")) request.max_nodes = count_in(nodes.back());
     request.tasks_per_node = line.count("tasks_per_node");
     request.task_count =
         line.count("tasks", request.min_nodes * std::max(request.tasks_per_node, 1U));
@@ -211,14 +178,11 @@ class Scenario {
     request.gres_per_task = gpu_amounts(line.get("gpus_per_task"));
     for (const std::string& all : split(line.get("features"), '|'))
       request.features.alternatives.push_back(split(all, '&'));
-    request.required_nodes = expand(line.get("nodelist"));
-    request.excluded_nodes = expand(line.get("exclude"));
-    const auto has = [&](const char* name) {
-      return std::ranges::find(line.names, name) != line.names.end();
-    };
-    request.is_exclusive = has("exclusive");
-    request.is_contiguous = has("contiguous");
-    request.is_overcommit = has("overcommit");
+    request.required_nodes = expand_hosts(line.get("nodelist"));
+    request.excluded_nodes = expand_hosts(line.get("exclude"));
+    request.is_exclusive = line.has_name("exclusive");
+    request.is_contiguous = line.has_name("contiguous");
+    request.is_overcommit = line.has_name("overcommit");
     return request;
   }
   static void read_memory(const Line& line, ResourceRequest& request) {
@@ -234,7 +198,7 @@ class Scenario {
 
   void read_job(const Line& line) {
     if (line.word != "job") return;
-    const auto id = static_cast<std::uint32_t>(std::stoul(line.names.at(0)));
+    const auto id = count_in(line.name(0));
     ScenarioJob one;
     const std::int64_t limit = line.number_of("limit", 100);
     one.submit = line.number_of("submit");
@@ -248,8 +212,8 @@ class Scenario {
     if (line.get("hold") == "admin") one.job.hold = PendingReason::kJobHeldAdmin;
     if (line.get("hold") == "dependency") one.job.hold = PendingReason::kDependency;
     const std::vector<std::string> array = split(line.get("array", "1"), '%');
-    one.job.element_count = static_cast<std::uint32_t>(std::stoul(array[0]));
-    if (array.size() > 1) one.job.throttle = static_cast<std::uint32_t>(std::stoul(array[1]));
+    one.job.element_count = count_in(array[0]);
+    if (array.size() > 1) one.job.throttle = count_in(array[1]);
     if (line.has("partition")) {
       one.job.partitions.clear();
       for (const std::string& name : split(line.get("partition"), ','))
@@ -291,10 +255,10 @@ class Scenario {
   }
 
   void apply_event(const Line& line, std::int64_t now) {
-    if (line.word != "event" || std::stoll(line.names.at(0)) != now) return;
-    const std::string& verb = line.names.at(1);
+    if (line.word != "event" || number_in(line.name(0)) != now) return;
+    const std::string& verb = line.name(1);
     if (verb == "release" || verb == "hold") {
-      const JobId job(static_cast<std::uint32_t>(std::stoul(line.names.at(2))));
+      const JobId job(count_in(line.name(2)));
       snapshot_.set_hold(job, verb == "hold" ? PendingReason::kJobHeldUser : PendingReason::kNone);
       return;
     }
@@ -302,7 +266,7 @@ class Scenario {
                                                     {"down", node_condition::kDown},
                                                     {"resume", std::uint16_t{0}}};
     if (!bits.contains(verb)) return fail(line, "unknown event " + verb);
-    for (const std::string& name : expand(line.names.at(2))) {
+    for (const std::string& name : expand_hosts(line.name(2))) {
       snapshot_.set_node_conditions(node_index(line, name), bits.at(verb));
     }
   }
@@ -359,7 +323,7 @@ class Scenario {
 
   void check(const Line& line) {
     if (line.word != "expect") return;
-    const auto id = static_cast<std::uint32_t>(std::stoul(line.names.at(0)));
+    const auto id = count_in(line.name(0));
     const ScenarioJob& one = jobs_.at(id);
     const auto compare = [&](const char* key, const std::string& found) {
       if (line.has(key) && line.get(key) != found) {
@@ -371,7 +335,7 @@ class Scenario {
     compare("cpus", one.cpus);
     if (line.has("nodes")) {
       std::string wanted;
-      for (const std::string& name : expand(line.get("nodes")))
+      for (const std::string& name : expand_hosts(line.get("nodes")))
         wanted += (wanted.empty() ? "" : ",") + name;
       if (wanted != one.nodes)
         fail(line, fmt::format("job {}: nodes are {}, expected {}", id, one.nodes, wanted));
@@ -400,10 +364,10 @@ class Scenario {
   std::vector<std::string> failures_;
 };
 
-bool run_file(const std::filesystem::path& path) {
+bool run_file(const std::string& path) {
   std::ifstream stream(path);
   const std::vector<std::string> failures = Scenario(parse(stream)).run();
-  for (const std::string& failure : failures) fmt::print("{}: {}\n", path.string(), failure);
+  for (const std::string& failure : failures) fmt::print("{}: {}\n", path, failure);
   return failures.empty();
 }
 
@@ -411,16 +375,10 @@ bool run_file(const std::filesystem::path& path) {
 }  // namespace muster::sched
 
 int main(int argc, char** argv) {
-  std::set<std::filesystem::path> files;
-  for (int i = 1; i < argc; ++i) {
-    if (!std::filesystem::is_directory(argv[i])) files.insert(argv[i]);
-    if (!std::filesystem::is_directory(argv[i])) continue;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[i])) {
-      if (entry.path().extension() == ".scenario") files.insert(entry.path());
-    }
-  }
+  const std::vector<std::string> places(argv + 1, argv + argc);
+  const auto files = muster::scenario::scenario_files(places);
   std::size_t failed_count = 0;
-  for (const auto& file : files) failed_count += muster::sched::run_file(file) ? 0 : 1;
+  for (const std::string& file : files) failed_count += muster::sched::run_file(file) ? 0 : 1;
   fmt::print("{} scenarios, {} failed\n", files.size(), failed_count);
   return files.empty() || failed_count > 0 ? 1 : 0;
 }

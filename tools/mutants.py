@@ -130,7 +130,8 @@ def copy_tree(target):
 
 def targets_of(mutant):
     """What must be built for its tests: sim_smoke_search is a way to call sim."""
-    return sorted({"sim" if test.startswith("sim_smoke") else "scenario_runner" if test == "scenarios" else test for test in mutant.tests})
+    runners = {"scenarios": "scenario_runner", "controller_scenarios": "controller_scenario_runner"}
+    return sorted({"sim" if test.startswith("sim_smoke") else runners.get(test, test) for test in mutant.tests})
 
 
 def try_one(mutant, tree, build):
