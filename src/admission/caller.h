@@ -15,18 +15,19 @@ struct CallerNames {
   std::vector<std::string> groups = {};  ///< all that the user is a member of
 };
 
-/// Remembers one blob: whoever submits many jobs does so from one environment, and comparing is
-/// cheaper than a digest.
+/// Remembers the last blob, because clients submit many jobs from one environment, and comparing
+/// bytes is cheaper than a digest. Thread: one.
 class LastBlob {
  public:
-  /// Equal bytes in a row get one digest and one copy.
+  /// As prepared_blob(); bytes that equal the last ones get the last digest and share its copy.
   PreparedBlob prepared(Bytes bytes);
 
  private:
   PreparedBlob last_;
 };
 
-/// The bytes with their digest; nothing for no bytes.
+/// The bytes with their SHA-256. Null or empty bytes give an empty blob, whose bytes are null.
+/// Cost: O(bytes).
 PreparedBlob prepared_blob(Bytes bytes);
 
 }  // namespace muster

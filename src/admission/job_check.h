@@ -12,38 +12,48 @@
 
 namespace muster::admission {
 
-/// The partitions that a comma list names, or the default one. Errors: kInvalidArgument.
+/// The partitions that a comma list names, in its order; for an empty one those that are default.
+/// Errors: kInvalidArgument: a name that there is not (cause kUnknownPartition), or no default.
 Result<std::vector<PartitionIndex>> choose_partitions(const ClusterState& state,
                                                       std::string_view wanted);
 
-/// May the caller use the partition, with that account and quality of service? Errors:
-/// kPermissionDenied, kFailedPrecondition for one that takes no jobs.
+/// Whether the caller may submit to the partition, with the job's account, group and quality of
+/// service. Errors: kFailedPrecondition: it is DRAIN or INACTIVE (one that is DOWN accepts jobs);
+/// kPermissionDenied: root's alone (operators pass), or not for the account, the groups or the QOS.
 Status check_access(const PartitionConfig& partition, const JobSpec& spec,
                     const Identity& identity);
 
-/// The limits on time and nodes, where EnforcePartLimits makes them conditions. Errors:
-/// kInvalidArgument.
+/// The partition's limits on time and nodes. Succeeds where EnforcePartLimits is off: such a job
+/// waits instead. Errors: kInvalidArgument.
 Status check_limits(const PartitionConfig& partition, const JobSpec& spec,
                     const ClusterSettings& settings);
 
-/// MaxMemPerNode, and MaxMemPerCPU for memory per node: the partition's, else the cluster's.
-/// Errors: kInvalidArgument. Source: slurm.conf(5).
+/// MaxMemPerNode, the partition's or else the cluster's, against the memory per node, per GPU, or
+/// per CPU times the CPUs that the request surely has on one node. MaxMemPerCPU is no refusal:
+/// spread_memory() applies it. Succeeds where no limit is set or no memory is asked for. Units:
+/// MiB. Errors: kInvalidArgument. Source: slurm.conf(5), MaxMemPerNode.
 Status check_memory(const PartitionConfig& partition, const ResourceRequest& need,
                     const ClusterSettings& settings);
 
-/// Nodes, generic resources and features that the request names are there, and GPUs where memory is
-/// asked for by GPU. Errors: kInvalidArgument.
+/// Whether the nodes, generic resources and features that the request names exist in the cluster,
+/// and whether it asks for a GPU where it asks for memory by GPU. Whether they suffice is not
+/// checked. Errors: kInvalidArgument. Cost: O(nodes) for each feature.
 Status check_names(const ClusterState& state, const ResourceRequest& need);
 
-/// From when on a job may start whose dependencies, if it has any, are fulfilled.
+/// The time from which a job may start once its dependencies, if any, are fulfilled: the latest of
+/// `now`, its begin time, and what its `after:…+minutes` dependencies add. `dependencies` may be
+/// null.
 TimePoint eligible_from(TimePoint now, const JobSpec& spec, const DependencySet* dependencies);
 
-/// The job that a term names was submitted, and how it ended is known where that matters. Errors:
+/// Whether a dependency can be decided: its job was submitted, and is in memory, or history has
+/// decided the term already, or any end fulfils it. Singletons need no job. Errors:
 /// kInvalidArgument "Job dependency problem".
 Status check_dependency(const ClusterState& state, const DependencyTerm& term);
 
-/// More memory per CPU than MaxMemPerCPU allows is had by more CPUs per task. Source:
-/// slurm.conf(5), MaxMemPerCPU.
+/// Applies MaxMemPerCPU, the partition's or else the cluster's, by raising the CPUs that the job
+/// asks for: with memory per CPU the CPUs per task rise and the memory of each falls; with memory
+/// per node the least CPUs per node rise. Counts stop at kCountMax. Source: slurm.conf(5),
+/// MaxMemPerCPU.
 void spread_memory(JobSpec& spec, const PartitionConfig& partition,
                    const ClusterSettings& settings);
 

@@ -19,13 +19,18 @@
 
 namespace muster {
 
+/// Life cycle of a step: launched() ──its supervisor writes its end; find_end()──▶ acknowledged()
+/// ──▶ its log is deleted once no step in it is open. Lifetime: one agent holds the folder's lock
+/// as long as the object lives. Thread: one at a time; writing calls block for the disk. Errors of
+/// all calls that write: kUnavailable, with cause kNoRoom for a full disk.
 class Spool {
  public:
+  /// A step that was launched and not acknowledged when the spool was opened.
   struct Known {
     StepId id;
     std::string node_name;
     std::uint64_t launch_key = 0;  ///< of its launch
-    std::optional<StepDone> done;
+    std::optional<StepDone> done;  ///< its end, if its supervisor wrote it
   };
   /// Whom the node served last, as the spool knows it.
   struct Identity {
@@ -35,26 +40,33 @@ class Spool {
     bool has_lost_records = false;
   };
   /// Opens the folder, making it when needed, and reads what earlier agents and supervisors left.
-  /// Errors: kAlreadyExists while another agent uses it; kUnavailable.
+  /// `known`: open steps are added. Errors: kAlreadyExists while another agent uses it;
+  /// kUnavailable. A damaged record is no error: it shows as Identity::has_lost_records.
   static Result<Spool> open(const std::string& folder, std::vector<Known>& known);
   Spool(Spool&& other) noexcept;
   ~Spool();
 
-  /// Durable on return: from now on the step is never launched again by itself.
+  /// Records the launches in one write, durable on return: a restarted agent finds the steps and
+  /// does not launch them again. To be called before their supervisors start. On an error nothing
+  /// may be launched; the steps are open all the same, until acknowledged() or a restart. Begins a
+  /// new log first when this one is longer than 8 MiB.
   Status launched(const std::vector<const LaunchStep*>& steps);
   const Identity& identity() const { return identity_; }
-  /// The node serves that cluster from now on. Steps of another one are forgotten. Durable on
-  /// return.
+  /// The node serves that cluster from now on; open steps of another one are dropped. Durable on
+  /// return. On an error the identity is what it was.
   Status adopt(const Identity& identity);
   /// A harmless write that shows whether launches can be recorded.
   Status probe();
-  /// The step may be forgotten. Durable with the next `launched`.
+  /// The controller has the step's end, so the step is not open any more. Durable with the next
+  /// call that is; a crash before that makes the step known again, which is harmless. An unknown
+  /// step is ignored.
   void acknowledged(const StepId& step);
-  /// Whether a step of the same run is not acknowledged yet.
+  /// Whether any step of the same job and attempt is open.
   bool has_steps_of(const StepId& step) const;
-  /// The end that the step's supervisor wrote, if it did. Cost: reads the log's new part.
+  /// The end that the step's supervisor wrote. Nullopt: it has written none yet, or the step is not
+  /// open. Cost: reads what was added to the step's log since the last call.
   std::optional<StepDone> find_end(const StepId& step);
-  /// The log for supervisors launched now.
+  /// The log to which supervisors that are launched now write their ends. Changes with launched().
   const std::string& log_path() const { return path_; }
 
  private:

@@ -9,8 +9,10 @@
 
 namespace muster {
 
-/// A set of indices from 0 upwards. Trailing zero words are never stored, so equal sets compare
-/// equal.
+/// A set of indices from 0 upwards, as 64-bit words that reach as far as the highest member.
+/// Trailing zero words are never stored, so equal sets compare equal. Cost: O(highest member / 64)
+/// for whole sets, O(1) for one index. No index is out of range; a set takes an eighth of a byte
+/// for each index up to its highest, so indices must be small.
 class Bitmap {
  public:
   Bitmap() = default;
@@ -20,6 +22,7 @@ class Bitmap {
     for (std::size_t i = first; i < first + count; ++i) result.set(i);
     return result;
   }
+  /// The set whose words() these are; trailing zero words may be there.
   static Bitmap from_words(std::vector<std::uint64_t> words) {
     Bitmap result;
     result.words_ = std::move(words);
@@ -40,6 +43,7 @@ class Bitmap {
     words_[index / 64] &= ~(std::uint64_t{1} << (index % 64));
     trim();
   }
+  /// The number of members.
   std::size_t count() const {
     std::size_t total = 0;
     for (const std::uint64_t word : words_) total += static_cast<std::size_t>(std::popcount(word));
@@ -62,12 +66,12 @@ class Bitmap {
     }
     return true;
   }
+  /// Union; -= below is difference, &= intersection.
   Bitmap& operator|=(const Bitmap& other) {
     if (other.words_.size() > words_.size()) words_.resize(other.words_.size(), 0);
     for (std::size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
     return *this;
   }
-  /// Takes the indices of `other` out of this set.
   Bitmap& operator-=(const Bitmap& other) {
     for (std::size_t i = 0; i < words_.size() && i < other.words_.size(); ++i) {
       words_[i] &= ~other.words_[i];
@@ -97,7 +101,7 @@ class Bitmap {
     for_each([&](std::size_t index) { result.push_back(index); });
     return result;
   }
-  /// The lowest `count` members. Requires nothing: fewer members give all of them.
+  /// The lowest `count` members; all of them where there are fewer.
   Bitmap lowest(std::size_t count) const {
     Bitmap result;
     for_each([&](std::size_t index) {
@@ -108,6 +112,7 @@ class Bitmap {
     });
     return result;
   }
+  /// Member i is bit i % 64 of word i / 64. The last word is not zero.
   const std::vector<std::uint64_t>& words() const { return words_; }
 
   friend bool operator==(const Bitmap&, const Bitmap&) = default;

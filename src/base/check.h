@@ -16,6 +16,7 @@ namespace muster {
 }  // namespace muster
 
 /// CHECK(condition) or CHECK(condition, "format {}", args...): aborts with the message when false.
+/// The condition is evaluated once, the arguments only when it is false.
 #define CHECK(condition, ...)                                                                \
   do {                                                                                       \
     if (!(condition)) [[unlikely]] {                                                         \
@@ -23,7 +24,8 @@ namespace muster {
     }                                                                                        \
   } while (false)
 
-/// As CHECK, compiled only where NDEBUG is not defined: for checks too costly for a release.
+/// As CHECK, but with NDEBUG its condition is not even evaluated: for checks too costly for a
+/// release.
 #ifdef NDEBUG
 #define DCHECK(condition, ...) \
   do {                         \

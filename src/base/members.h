@@ -1,7 +1,8 @@
 // The members of a struct, found by the struct's own shape: what hashes, copies, draws and compares
 // values of model/ needs no list of their members, so that a new member cannot be forgotten.
 //
-// Works for aggregates without base classes and without arrays of at most 68 members.
+// Works for aggregates of at most 68 members, without base classes and without members that are
+// arrays. A larger struct fails to compile: with_members says why.
 #pragma once
 
 #include <deque>
@@ -106,8 +107,8 @@ ALL_CASES(GIVE_CASE)
 #undef GIVE_CASE
 // clang-format on
 
-/// `use(member, member, ...)` of all members of `value`, in their order. A tuple of them would cost
-/// the compiler seconds.
+/// Calls `use` once with references to all members of `value`, in the order of their declaration,
+/// and returns what it returns. A tuple of them would cost the compiler seconds.
 template <class T, class Use>
 decltype(auto) with_members(T& value, Use&& use) {
   constexpr int kCount = member_count<std::remove_const_t<T>>();
@@ -115,7 +116,7 @@ decltype(auto) with_members(T& value, Use&& use) {
   return MembersOf<kCount>::give(value, use);
 }
 
-/// The members as a tuple of references.
+/// The members as a tuple of references, valid as long as `value` is there.
 template <class T>
 auto members_of(T& value) {
   return with_members(value, [](auto&... members) { return std::tie(members...); });
@@ -194,7 +195,9 @@ inline constexpr bool is_id<Id<Tag, Rep>> = true;
 
 // ---- copies ----
 
-/// A copy of a struct with copies of what its unique_ptr members own; all else is copied as it is.
+/// A copy of a struct in which each unique_ptr member owns a copy of what the original's owns;
+/// every other member is copied by assignment, so shared_ptr members share. Requires: T is
+/// default-constructible, and has no unique_ptr deeper than in its own members.
 template <class T>
 T copy_of_members(const T& value) {
   T copy;

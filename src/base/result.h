@@ -1,4 +1,4 @@
-// Errors as values. `Result<T>` is what every fallible function returns; nothing of ours throws.
+// Errors as values. `Result<T>` is what every fallible function returns; no code of Muster throws.
 // Codes are named by what the caller should do, so that there never need be many.
 #pragma once
 
@@ -65,10 +65,13 @@ struct [[nodiscard]] Error {
   friend bool operator==(const Error&, const Error&) = default;
 };
 
+/// A value or an Error. Reading the value of one that holds an error is undefined: check
+/// has_value(), or use TRY.
 template <class T>
 using Result = tl::expected<T, Error>;
 using Status = Result<void>;
 
+/// `return fail(...)` from a function that returns a Result.
 inline tl::unexpected<Error> fail(ErrorCode code, std::string message, std::string detail = {}) {
   return tl::unexpected<Error>(Error{code, std::move(message), std::move(detail)});
 }
@@ -80,7 +83,9 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 
 }  // namespace muster
 
-/// `auto x = TRY(expression);` yields the value, or returns the error from the enclosing function.
+/// `auto x = TRY(expression);` yields the value, moved out of the Result, or returns the error from
+/// the enclosing function or lambda, which must itself return a Result. `TRY(status);` does the
+/// same for a Status. The expression is evaluated once.
 #define TRY(expression) MUSTER_TRY(expression, MUSTER_JOIN(try_result_, __COUNTER__))
 #define MUSTER_JOIN(a, b) MUSTER_JOIN_AGAIN(a, b)
 #define MUSTER_JOIN_AGAIN(a, b) a##b

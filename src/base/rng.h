@@ -8,13 +8,16 @@
 
 namespace muster {
 
-/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
+/// A stream of numbers; each call below consumes one of them, between() included. Not for secrets.
+/// Source: SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA
+/// 2014).
 class Rng {
  public:
   explicit Rng(std::uint64_t seed) : state_(seed) {}
-  /// What a copy begins with to go on from here.
+  /// The seed of an Rng that continues from here: for saving and restoring.
   std::uint64_t state() const { return state_; }
 
+  /// 64 random bits.
   std::uint64_t next() {
     std::uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;

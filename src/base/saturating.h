@@ -7,7 +7,8 @@
 
 namespace muster {
 
-/// Requires: both are amounts, not below zero.
+/// `amount` times `count`, or the largest number of the type where the product is beyond it.
+/// Requires: neither is below zero; not checked.
 constexpr std::int64_t saturating_product(std::int64_t amount, std::int64_t count) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(amount, count, &product) ? std::numeric_limits<std::int64_t>::max()

@@ -8,9 +8,10 @@
 
 namespace muster {
 
-/// A span of time. Units: microseconds, signed. `infinite()` stands for "no limit" and absorbs
-/// addition; what would be beyond it is infinite as well, and nothing wraps around. Below zero
-/// everything ends at -infinite().microseconds().
+/// A span of time. Units: whole microseconds, signed. `infinite()` stands for "no limit": it plus
+/// or minus anything is infinite, and so is it times or divided by anything, a negative number and
+/// 0 included; a finite span less it is the most negative one. Nothing wraps around: what would be
+/// beyond ends at infinite() or at -infinite().microseconds().
 class Duration {
  public:
   constexpr Duration() = default;
@@ -25,6 +26,7 @@ class Duration {
 
   constexpr bool is_infinite() const { return *this == infinite(); }
   constexpr std::int64_t microseconds() const { return us_; }
+  /// Whole milliseconds, rounded towards zero.
   constexpr std::int64_t milliseconds() const { return us_ / 1000; }
   /// Whole seconds, rounded towards zero.
   constexpr std::int64_t seconds() const { return us_ / 1'000'000; }
@@ -51,6 +53,7 @@ class Duration {
                ? infinite()
                : Duration(is_beyond ? -infinite().us_ : product);
   }
+  /// Rounded towards zero. Requires: n is not 0, unless `a` is infinite.
   friend constexpr Duration operator/(Duration a, std::int64_t n) {
     return a.is_infinite() ? infinite() : Duration(a.us_ / n);
   }
@@ -61,8 +64,10 @@ class Duration {
   std::int64_t us_ = 0;
 };
 
-/// A point in time. Units: microseconds since 1970-01-01 UTC. `never()` sorts after every other
-/// point; `unset()` (zero) means that the point is not known.
+/// A point in time. Units: whole microseconds since 1970-01-01 UTC. `never()` sorts after every
+/// other point, and stays so whatever is added or taken away; `unset()` (zero) means that the point
+/// is not known, but counts as 1970 in comparisons and sums. Sums that would wrap around end at
+/// never() or at its negative.
 class TimePoint {
  public:
   constexpr TimePoint() = default;
@@ -76,6 +81,7 @@ class TimePoint {
   constexpr bool is_set() const { return us_ != 0; }
   constexpr bool is_never() const { return *this == never(); }
   constexpr std::int64_t microseconds() const { return us_; }
+  /// Whole seconds, rounded towards zero, which for a point before 1970 is up.
   constexpr std::int64_t seconds() const { return us_ / 1'000'000; }
 
   friend constexpr auto operator<=>(TimePoint, TimePoint) = default;

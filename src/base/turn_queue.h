@@ -1,5 +1,5 @@
-// Values that wait until somebody has time for one, each of an owner: the owners take turns, so
-// that who adds many delays mostly himself.
+// Values that wait to be worked on, each of an owner. Owners take turns, so that one who adds many
+// values delays mostly his own.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,10 @@
 
 namespace muster {
 
-/// Determinism: owners in rising order, each owner's values in the order in which they came. Cost:
-/// O(log owners).
+/// A queue that returns one value of each owner in turn: owners in rising order, then from the
+/// lowest again; the values of one owner in the order in which they were added. An owner whose
+/// values are all returned is not in the queue any more, and its turn is not kept. Cost: O(log
+/// owners) for each call. Requires: Owner is ordered by <.
 template <class Owner, class T>
 class TurnQueue {
  public:
@@ -19,6 +21,8 @@ class TurnQueue {
     waiting_[owner].push_back(std::move(value));
     ++size_;
   }
+  /// Removes and returns the next value: of the first owner behind the one served last. Nullopt:
+  /// none waits.
   std::optional<T> next() {
     if (waiting_.empty()) return std::nullopt;
     auto turn = last_ ? waiting_.upper_bound(*last_) : waiting_.begin();
@@ -30,6 +34,7 @@ class TurnQueue {
     --size_;
     return value;
   }
+  /// Values of all owners that wait.
   std::size_t size() const { return size_; }
   bool is_empty() const { return size_ == 0; }
 

@@ -52,7 +52,11 @@ class Variant;
 template <class T, class Kinds>
 T& get(Variant<Kinds>& value);
 
-/// Kinds: a struct derived from a TypeList, so that names in the program stay short.
+/// Always holds exactly one value of one of the types. Assigning another type replaces the value; a
+/// variant that was moved from still holds its type, in that type's moved-from state. `Kinds` is a
+/// struct derived from a TypeList, so that names in the program stay short. Requires: moving any of
+/// the types does not throw; at most 255 types; base/variant_members.h is instantiated once for the
+/// list, else the program does not link.
 template <class Kinds>
 class Variant {
  public:
@@ -72,14 +76,15 @@ class Variant {
     ::new (static_cast<void*>(bytes_)) std::remove_cvref_t<T>(std::forward<T>(value));
   }
 
-  /// Holds a new T from now on.
+  /// Replaces the value by a value-initialised T and returns that.
   template <class T>
   requires(Kinds::template kIndexOf<T> < Kinds::kSize) T& emplace() {
     return get<T>(*this = Variant(T()));
   }
 
-  /// The type's number in the list.
+  /// The number of the held type in the list, from 0.
   std::size_t index() const { return index_; }
+  /// Where the value lies: for get_if() and visit().
   void* bytes() { return bytes_; }
   const void* bytes() const { return bytes_; }
 
@@ -97,7 +102,7 @@ bool holds_alternative(const Variant<Kinds>& value) {
   return value.index() == Kinds::template kIndexOf<T>;
 }
 
-/// Null when it holds another type.
+/// Null when it holds another type. Requires: `value` is not null. T must be in the list.
 template <class T, class Kinds>
 T* get_if(Variant<Kinds>* value) {
   return holds_alternative<T>(*value) ? std::launder(static_cast<T*>(value->bytes())) : nullptr;
@@ -108,9 +113,10 @@ const T* get_if(const Variant<Kinds>* value) {
                                       : nullptr;
 }
 
+/// Aborts: what get() does for a type that is not held.
 [[noreturn]] void fail_variant_access(std::size_t held, std::size_t wanted);
 
-/// Requires: it holds a T.
+/// Requires: the variant holds a T; otherwise the process aborts.
 template <class T, class Kinds>
 T& get(Variant<Kinds>& value) {
   if (T* held = get_if<T>(&value)) return *held;
@@ -152,9 +158,9 @@ decltype(auto) visit(Visitor& visitor, std::size_t index, const void* bytes,
 
 }  // namespace variant_detail
 
-/// Calls the visitor with the value that is held, as the type that it is. A type that the visitor
-/// does not accept is an error of the compiler's. The result is of the type that the first
-/// alternative's call has.
+/// Calls the visitor with the held value as its own type. A type that the visitor does not accept
+/// fails to compile. The result has the type of the call for the first type of the list; the
+/// results for the others are converted to it. Cost: one indirect call.
 template <class Visitor, class Kinds>
 decltype(auto) visit(Visitor&& visitor, Variant<Kinds>& value) {
   return variant_detail::visit(visitor, value.index(), value.bytes(),

@@ -5,8 +5,12 @@
 //   commands, timers, messages ──▶ Engine ⇄ modules ──▶ batch of events ──▶ journal
 //                                                             │ durable
 //                                            replies, agent messages, followers ◀─┘
-// Single-threaded; `now` is sampled once per turn by the caller. What does not belong here: any
-// rule about jobs, nodes or experiments (workload/, platform/).
+// A turn: begin_turn, then inputs (on_command, on_tick, on_work, calls of modules), each after a
+// begin_turn of its own that moves the time on; end_turn closes it with at most one batch.
+// on_durable may come at any time between inputs.
+//
+// Thread: the core's alone; no call blocks. What does not belong here: any rule about jobs, nodes
+// or experiments (workload/, platform/).
 #pragma once
 
 #include <array>
@@ -33,91 +37,130 @@
 
 namespace muster {
 
-/// What leaves for nodes, once it is durable.
+/// Where messages and steps for nodes go, once the batch that caused them is durable. Called in the
+/// order in which they were decided.
 class NodeSender {
  public:
   virtual ~NodeSender() = default;
-  /// Sends the message, or keeps it until the node can take it.
+  /// Sends the message, or stores it until the node is connected and can accept it.
   virtual void deliver(NodeIndex node, const ToAgent& message) = 0;
   /// Sends the step to its nodes.
   virtual void launch(const StepId& step) = 0;
 };
 
+/// Life cycle: constructed ──attach()──▶ ──state() restored──▶ ──start()──▶ leads until destroyed.
 class Engine {
  public:
+  /// Lifetime: both ports outlive the engine.
   Engine(JournalPort& journal, EnginePort& port);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// The modules, by ModuleName. They outlive the engine's calls.
+  /// Sets the modules, in the order of ModuleName, and the sender. Once, before start(). Lifetime:
+  /// they outlive every later call.
   void attach(std::array<Module*, kModuleCount> modules, NodeSender& sender);
 
   // ---- for whoever drives the controller ----
 
-  /// To be restored before start().
+  /// For recovery, which restores it before start(); from then on only emit() and apply() change
+  /// it.
   ClusterState& state() { return state_; }
   const ClusterState& state() const { return state_; }
-  /// Leads under `epoch` with the configuration that the file now says.
+  /// Begins to lead under `epoch` with the configuration that the file has now: has the modules
+  /// load what they derive from the state, applies what has changed, lets them continue what a
+  /// crash interrupted, and ends the turn. Requires: attach() was called; `epoch` is above
+  /// state().epoch().
   void start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now,
              const CoreStart& beginning);
   bool is_started() const { return is_started_; }
+  /// The cluster's time is now `now`. To be called before every input, so within one turn it may
+  /// move.
   void begin_turn(TimePoint now) { now_ = now; }
+  /// Executes the command, after what has ended in this turn has had its consequences. Its answer
+  /// leaves through EnginePort::reply, once it is durable. A command that came before under the
+  /// same number from the same user is not executed again and gets the first answer. A command is
+  /// atomic: when one of its requests is refused, none of it is done; only what a module takes as a
+  /// whole is done part by part.
   void on_command(Command command);
+  /// Time has passed: every module's on_tick(), then the timers that are due, at most a thousand;
+  /// the others fire with the next ticks. Does nothing before start().
   void on_tick();
+  /// Whether a module has work left over that this turn may continue. False while the journal is
+  /// behind: the disk sets the pace.
   bool has_work() const;
+  /// Continues such work, as far as allowance() goes. Requires: has_work().
   void on_work();
+  /// Batches up to `seq` are on stable storage: publishes them, then releases the replies,
+  /// messages, launches and mail that waited for them. Calls the ports and the sender.
   void on_durable(Seq seq);
+  /// Lets the modules finish what the turn has set in motion, and gives its events to the journal
+  /// as one batch. Without events nothing is written, and what is to leave leaves as soon as
+  /// everything before it is durable. Does nothing before start().
   void end_turn();
-  /// Refuses new work from now on; ends of jobs are still taken. Nullopt: takes it again.
+  /// Answers requests for new work (is_new_work in module_of.h) with `why` from now on; all others,
+  /// and whatever ends jobs, are accepted as before. Nullopt: new work is accepted again.
   void refuse_new_work(std::optional<Error> why) { refusal_ = std::move(why); }
 
   // ---- for modules, within a turn ----
 
-  /// Of this turn: the cluster's time (cluster_clock.h), which never jumps.
+  /// The time of the input that is being handled: the cluster's (cluster_clock.h). An event may
+  /// have a later one, because its time is never before that of the event before it.
   TimePoint now() const { return now_; }
-  /// Applies the event and tells every module.
+  /// Applies the event to the state, then calls every module's after_event(), which may emit more
+  /// events before this returns. Requires: the event is possible in the state; otherwise apply
+  /// stops the process.
   void emit(EventBody body);
-  /// Whether the draft fits the state. What a handler has overlooked costs its client the request,
-  /// and nobody else anything. Errors: kInternal.
+  /// Whether the draft's events are possible in the state. A handler's mistake thus costs its
+  /// client the request instead of the process; it is also warned of. Errors: kInternal.
   Status check(const Draft& draft);
-  /// Requires: check().
+  /// Emits the draft's events in order, after every module's before_apply(). Moves them out of the
+  /// draft. Requires: check() accepted it, and no event was added since.
   void apply(Draft& draft);
-  /// Handles the command as if it had come now.
+  /// As on_command(), but without the wait for what has ended: for a command that a module accepted
+  /// earlier and put off.
   void handle(Command command);
+  /// Answers the command with that token, when this turn's batch is durable. Requires: one reply
+  /// for each of its requests; one answer for each token. What has started by the turn's end is
+  /// marked so.
   void reply(std::uint64_t token, std::vector<Reply> replies);
 
+  /// These three leave when the batch of the events that were emitted so far is durable; without
+  /// any in this turn, when the last batch is. A crash loses what waits.
   void send(NodeIndex node, ToAgent message);
   void launch(const StepId& step);
   void mail(Mail mail);
-  /// At once: for the operator's log.
+  /// Leaves at once: for the operator's log.
   void warn(const std::string& text) { port_.warn(text); }
 
   JobTimers& timers() { return timers_; }
   const JobTimers& timers() const { return timers_; }
 
-  /// Jobs of which this turn, beside what came in for each, may still end or change: what is left
-  /// waits for the next.
+  /// How many more jobs this turn may end or change for work that spans many jobs; what is left of
+  /// such work waits for the next turn. Single requests do not count. Starts at kJobsPerTurn.
   std::size_t allowance() const { return allowance_; }
   void spend(std::size_t jobs) { allowance_ -= std::min(allowance_, jobs); }
 
-  /// Whose command is being handled; root between commands.
+  /// Whose command is being executed; root (a default Identity) otherwise.
   const Identity& acting() const { return acting_; }
-  /// Ends or signals were asked for from inside the job in this turn.
+  /// Whether a command of this turn came from inside the job: such a client gets its answer before
+  /// what it asked for ends or signals it.
   bool has_asked(JobId job) const { return askers_.contains(job); }
   void remember_asker(JobId job) {
     if (job.value() != 0) askers_.insert(job);
   }
+  /// Why new work is refused; nullopt: it is not.
   const std::optional<Error>& refusal() const { return refusal_; }
 
-  /// What follows is done for `job`, whatever job the events name; 0: for that of each event.
+  /// Attributes what follows to `job`, whatever job the events name, so that a job which makes the
+  /// controller crash can be held at the next start. 0: attributes each event to its own job again.
   void work_on(JobId job);
 
-  /// The number of the batch that this turn's events will have, or of the last one if it has none.
+  /// The number of the batch that this turn's events will have; while it has none, of the last one.
   Seq due() const;
-  /// The number of the batch that an event has which is being applied.
+  /// The number of the batch of an event that is being applied.
   Seq applying() const { return Seq(state_.seq().value() + 1); }
-  /// The journal is behind: no more than what must be is to be added.
+  /// Whether two batches or more are not durable yet: work that can wait should.
   bool is_journal_behind() const;
 
  private:

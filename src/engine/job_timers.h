@@ -1,4 +1,5 @@
-// What is to happen to jobs when a moment comes.
+// When something is to happen to a job: its time limit, its begin time and the like. What happens
+// is decided where a timer fires; a timer is only a reminder.
 #pragma once
 
 #include <cstddef>
@@ -12,35 +13,40 @@
 namespace muster {
 
 enum class TimerKind : std::uint8_t {
-  kLimit,
-  kWarning,
-  kLease,
-  kDeadline,
-  kEligible,
-  kTimeShare,
-  kStop,
-  kTrialLimit,
-  kBudget,
+  kLimit,       ///< the run has had its time limit and OverTimeLimit
+  kWarning,     ///< the signal of --signal is due
+  kLease,       ///< the client of an allocation may have gone
+  kDeadline,    ///< a waiting job can no longer end before its deadline
+  kEligible,    ///< the begin time has come
+  kTimeShare,   ///< mail about a share of the time limit is due
+  kStop,        ///< a run that was asked to stop has had its time to do so
+  kTrialLimit,  ///< a trial's run is to save and stop before its time limit
+  kBudget,      ///< the experiment's budget is used up
 };
 
+/// A reminder. What it is about may have changed since it was set, and the job may be in another
+/// attempt: whoever handles it looks at the state, and sets a new one where it came too early.
 struct Timer {
   TimePoint at;
   JobId job;
-  std::uint32_t attempt = 0;
+  std::uint32_t attempt = 0;  ///< of the job when it was set; 0 for a lease
   TimerKind kind = TimerKind::kLimit;
   friend constexpr auto operator<=>(const Timer&, const Timer&) = default;
 };
 
-/// Timers by moment and by job: a job that has ended leaves none behind, however far its limit lay
-/// ahead. Cost: O(log timers) for each of its own.
+/// Timers by moment and by job, so that those of a job that has ended can be dropped however far
+/// ahead they lie. They are not recorded: at a start they are set anew from the state. Determinism:
+/// they fire in the order of `at`, then job, attempt and kind. Cost: O(log timers) for each timer
+/// concerned.
 class JobTimers {
  public:
-  /// The same timer set twice is one.
+  /// Adds a timer; the same one set twice is one. Others of the job and the kind stay.
   void set(const Timer& timer);
+  /// Removes all timers of the job.
   void drop(JobId job);
-  /// The first one is due.
+  /// Whether the first timer's moment has come.
   bool is_due(TimePoint now) const { return !by_moment_.empty() && by_moment_.begin()->at <= now; }
-  /// The first to come, taken out. Requires: there is one.
+  /// Removes and returns the first timer. Requires: there is one; not checked.
   Timer pop();
   std::size_t size() const { return by_moment_.size(); }
 

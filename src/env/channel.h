@@ -15,9 +15,10 @@
 
 namespace muster {
 
-/// Any number of threads push; one takes. Values come out in the order in which they went in.
-/// Bound: none of its own. Who produces at will looks at `size()` and stops taking in; who produces
-/// few large values takes credits.
+/// Any number of threads push; one takes. Values come out in the order in which they went in. No
+/// call waits for another thread, beyond the mutex. The channel itself has no bound: a producer of
+/// any number of values watches size() and stops accepting input; one of few large values uses
+/// Credits.
 template <class T>
 class Channel {
  public:
@@ -26,6 +27,7 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
+  /// Adds a value, and makes fd() readable if the channel was empty.
   void push(T value) {
     bool was_empty = false;
     {
@@ -35,7 +37,8 @@ class Channel {
     }
     if (was_empty) wake();
   }
-  /// Everything pushed so far. Clears the eventfd.
+  /// Removes and returns everything pushed so far, perhaps nothing; never waits. Clears the
+  /// eventfd.
   std::vector<T> take() {
     std::uint64_t count = 0;
     [[maybe_unused]] const auto ignored = ::read(fd_, &count, sizeof count);
@@ -47,7 +50,8 @@ class Channel {
     const std::lock_guard lock(mutex_);
     return values_.size();
   }
-  /// Readable while something may be there to take.
+  /// An eventfd that is readable whenever there is something to take; now and then also when there
+  /// is not. Lifetime: the channel's, which closes it.
   int fd() const { return fd_; }
 
  private:
@@ -67,11 +71,13 @@ class Credits {
   explicit Credits(std::size_t count) : left_(count) {}
   Credits(const Credits&) = delete;
   Credits& operator=(const Credits&) = delete;
+  /// Takes a credit; blocks while there is none.
   void take() {
     std::unique_lock lock(mutex_);
     given_.wait(lock, [this] { return left_ > 0; });
     --left_;
   }
+  /// Returns a credit and wakes a thread that waits for one. Never blocks for long.
   void give() {
     {
       const std::lock_guard lock(mutex_);

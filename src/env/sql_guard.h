@@ -9,8 +9,10 @@
 
 namespace muster {
 
-/// Runs `work`, which uses SOCI. Errors: kUnavailable (disk full, I/O, busy) or kCorruption, with
-/// SQLite's words. Cause kNoRoom: the disk is full, or gave the I/O error that SQLite has for a
+/// Runs `work`, which uses SOCI, to its end or to its first SOCI exception; other exceptions pass
+/// through. What was done before it is not rolled back here. Errors: kCorruption when SQLite calls
+/// the file malformed or no database, else kUnavailable (disk full, I/O, busy), with SQLite's
+/// words. Cause kNoRoom: the disk is full, or gave an I/O error, which is what SQLite says for a
 /// log that cannot grow.
 template <class Work>
 Status sql_guard(Work&& work) {
@@ -30,7 +32,8 @@ Status sql_guard(Work&& work) {
   }
 }
 
-/// Bytes in and out of a SOCI blob.
+/// Bytes in and out of a SOCI blob, as a whole. Requires: called within sql_guard(), because they
+/// throw.
 inline void put_bytes(soci::blob& blob, std::string_view bytes) {
   blob.trim(0);
   if (!bytes.empty()) blob.write(0, bytes.data(), bytes.size());

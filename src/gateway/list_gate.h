@@ -1,6 +1,6 @@
-// How many lists each user has on their way at once: what is under way holds memory, so the others
-// wait for one of them to end. A user whose clients do not read what they asked for keeps nobody
-// but himself waiting. Belongs to the gateway's thread.
+// Bounds how many lists each user is sent at once: a list that is being sent holds memory, so
+// further ones of the same user wait for one of them to end. A user whose clients do not read what
+// they asked for delays nobody else. Thread: the gateway's.
 #pragma once
 
 #include <kj/async.h>
@@ -18,7 +18,8 @@ class ListGate {
   struct State;
 
  public:
-  /// The right to be under way, given back with its end. May outlive the gate.
+  /// The right to send one list. Destroying it passes the right on to the user's next list that
+  /// still waits. May outlive the gate.
   class Ticket {
    public:
     Ticket(std::shared_ptr<State> state, UserId user) : state_(std::move(state)), user_(user) {}
@@ -30,10 +31,12 @@ class ListGate {
     UserId user_;
   };
 
+  /// Requires: of_user_max > 0; with 0 no list would ever be sent.
   explicit ListGate(std::size_t of_user_max);
-  /// Fulfilled when the user has room, in the order of the calls.
+  /// Fulfilled when the user has fewer than the maximum under way; a user's calls in their order.
+  /// Dropping the promise leaves the queue.
   kj::Promise<kj::Own<Ticket>> enter(UserId user);
-  /// Users who have anything under way.
+  /// How many users have a list under way.
   std::size_t users() const;
 
  private:

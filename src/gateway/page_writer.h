@@ -1,4 +1,4 @@
-// Views on pages that a reader can take: as many as fit a mebibyte or so, however long each is.
+// Views of one answer, encoded as pages that a reader can hold: each of about a mebibyte.
 #pragma once
 
 #include <cstddef>
@@ -10,24 +10,29 @@
 
 namespace muster {
 
-/// Collects views and encodes a page whenever it is full. Of a job or step whose texts alone would
-/// fill a page, each long text is cut and says so: one such row must not keep anybody from reading
-/// the others.
+/// Collects views and encodes a page whenever a mebibyte, by estimate, has gathered; the view that
+/// reaches it is still on that page. In a job or step whose texts are longer than a mebibyte
+/// together, each text beyond 16 KiB (but no node list) is cut to that and ends in "...(cut)", so
+/// that one such row does not make the others unreadable. Other views are never cut. Used once:
+/// add() any number of times, then finish().
 class PageWriter {
  public:
+  /// `detail` concerns jobs alone, as in encode_page().
   explicit PageWriter(QueryDetail detail = QueryDetail::kFull) : detail_(detail) {}
 
+  /// Requires with kRow: the job has a specification.
   void add(JobView job);
   void add(StepView step);
   void add(ExperimentView experiment);
   void add(TrialView trial);
   void add(Checkpoint checkpoint);
   void add(Document document);
-  /// Nothing was added.
+  /// Whether nothing was added yet.
   bool is_empty() const { return bytes_ == 0 && pages_.empty(); }
-  /// A page has been filled.
+  /// Whether at least one page has been filled, from then on: the caller of a long list stops here.
   bool is_full() const { return !pages_.empty(); }
-  /// Encodes what is left. At least one page, which is empty only when nothing was added.
+  /// Encodes what is left and returns all pages in order: at least one, which is empty only when
+  /// nothing was added.
   std::vector<std::string> finish() &&;
 
  private:

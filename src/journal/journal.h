@@ -50,20 +50,25 @@ class Journal {
   /// lead; the caller must stop.
   virtual Status append(const std::vector<EventBatchRef>& batches,
                         const JournalClock& clock = {}) = 0;
-  /// As of the last append that told it. Nullopt: none has.
+  /// The clock of the last append that gave one (boot not 0). Nullopt: none has.
   virtual Result<std::optional<JournalClock>> clock() = 0;
 
   // ---- followers ----
 
+  /// The number of the newest batch, or of the newest checkpoint where its batches are gone; 0:
+  /// neither is there.
   virtual Seq last() const = 0;
-  /// Calls `visit` for every stored batch above `after`, in order.
+  /// Calls `visit` for every stored batch above `after`, in order. Ends with the first error of
+  /// `visit`, and returns it. Errors: kCorruption when the batch after `after`, or any later one up
+  /// to the newest, is missing or damaged; those before it were visited.
   virtual Status follow(Seq after, const std::function<Status(const EventBatch&)>& visit) = 0;
   /// Which batch has that number here. Nullopt: neither it nor a checkpoint that ends with it is
   /// there any more, or yet.
   virtual Result<std::optional<BatchMark>> mark(Seq seq) = 0;
   /// Calls `visit` for each slice of the newest whole checkpoint that is not newer than `newest`,
-  /// in order. Where there is none, all batches are kept and the seal's number is 0; where those
-  /// are gone, too, it is the oldest checkpoint.
+  /// in order, and returns its seal; an error of `visit` ends it and is returned. Where there is no
+  /// such checkpoint: if the first batch is still stored, nothing is visited and the seal's number
+  /// is 0; otherwise the oldest checkpoint is used, although it is newer than `newest`.
   virtual Result<CheckpointSeal> read_checkpoint(const std::function<Status(records::Slice)>& visit,
                                                  Seq newest = Seq(UINT64_MAX)) = 0;
 
@@ -79,15 +84,16 @@ class Journal {
 
   // ---- checkpoints and room ----
 
-  /// A checkpoint is slices under a new generation, then a manifest that makes it count. Those
-  /// before it stay until `truncate` finds that nobody needs them.
+  /// Begins a checkpoint: slices under a new generation, then finish_checkpoint(), without which
+  /// they do not count. Begun again, it starts anew, and what was added is left for truncate().
+  /// Earlier checkpoints stay until truncate() finds that nobody needs them.
   virtual Status begin_checkpoint() = 0;
   virtual Status add_slice(const std::string& record) = 0;
   virtual Status finish_checkpoint(const CheckpointSeal& seal) = 0;
   /// Deletes what a recovery needs no more when the slowest follower has every batch up to
   /// `slowest` on stable storage: checkpoints before the newest that it has passed, at most
-  /// `rows_max` of the batches up to that one, and as many slices of older checkpoints. True:
-  /// nothing is left to delete.
+  /// `rows_max` of the batches up to that one, and as many slices of older checkpoints. True: this
+  /// call found no row to delete. To be called again until then. Requires: rows_max > 0.
   virtual Result<bool> truncate(Seq slowest, std::uint32_t rows_max) = 0;
   /// Brings what was written lately to where it stays, and gives room back: of use when nothing
   /// else is to be done, or much has been written. Cost: I/O.

@@ -1,6 +1,7 @@
-// The module of experiments: what becomes of trials and their runs, what searches are told,
-// checkpoints, the catalog. Requests are drafted by requests/, rules without effects are in rules/,
-// searches run beside the core (search/).
+// The module of experiments: trials and their runs, what each search is told, checkpoints, the
+// catalog. It decides what an event means for them and emits the events that follow. Requests are
+// drafted by requests/, rules without effects are in rules/, searches run on a thread beside the
+// core (search/) and send their decisions as requests.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +25,21 @@ struct HttpEndpoint {
   std::string cluster;    ///< the cluster's uuid
 };
 
+/// To the workload a trial's run is a job like any other; where it differs, the workload asks this
+/// class as its RunPolicy. Thread: the core's alone.
 class Platform final : public Module, public RunPolicy {
  public:
+  /// Lifetime: both outlive it.
   Platform(Engine& engine, const Feasibility& feasibility);
   ~Platform() override;
 
-  /// Where HTTP is served: told to the runs of trials.
+  /// Runs of trials that are launched from now on are told this address and get tokens for it.
   void serve_http(HttpEndpoint endpoint) { http_ = std::move(endpoint); }
-  /// The planner wishes the trial of an elastic experiment to run on so many slots. A trial that
-  /// waits has them at once; one that runs saves what it has and has them in its next run.
+  /// Gives the trial of an elastic experiment other slots, as the planner wishes. A job that is
+  /// pending has them at once. One that runs is asked to save and stop, and has them in its next
+  /// run; a controller that dies in between forgets the wish. Ignored when the job has no trial,
+  /// the experiment is not active, the slots are the same, or the run is not running or stops
+  /// already.
   void resize(JobId job, std::uint32_t slots);
 
   // ---- Module ----

@@ -15,6 +15,8 @@
 
 namespace muster::records {
 
+/// The message in Cap'n Proto's stream framing: a table of segments, then their words. Shape: a
+/// multiple of eight bytes.
 inline std::string message_bytes(capnp::MessageBuilder& message) {
   const auto segments = message.getSegmentsForOutput();
   const std::size_t words = capnp::computeSerializedSizeInWords(segments);
@@ -24,13 +26,15 @@ inline std::string message_bytes(capnp::MessageBuilder& message) {
   return bytes;
 }
 
-/// How often a reader may come by each word of a message, on the average, and what it may read of a
-/// small one.
+/// A reader may traverse kReadsMax times as many words as the message has, and kReadsLeast more so
+/// that a small one can be read: pointers that share a target cannot make a short message endless.
 inline constexpr std::uint64_t kReadsMax = 4;
 inline constexpr std::uint64_t kReadsLeast = 1024;
 
-/// Calls `use(reader)` with the root of the message in `bytes`. Errors: kCorruption when it is
-/// malformed.
+/// Calls `use(reader)` with the root of the message in `bytes`. Errors: kCorruption when the
+/// message is malformed, or when `use` throws, which is how read() refuses a value: `use` may have
+/// run in part then, and what it filled must be dropped. Lifetime: the reader is valid within
+/// `use`. Cost: copies the bytes where they are not aligned to a word.
 template <class Root, class Use>
 Status with_message(std::string_view bytes, Use&& use) {
   auto failure = kj::runCatchingExceptions([&] {

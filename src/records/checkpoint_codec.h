@@ -1,4 +1,5 @@
-// Checkpoint slices: part of the state at one sequence number, as bytes. See
+// Checkpoint slices as bytes. A checkpoint is the state at one sequence number, cut into slices so
+// that none is large; restored in their order they make that state again (engine/recovery.h). See
 // docs/internals/journal.md.
 #pragma once
 
@@ -16,18 +17,21 @@
 
 namespace muster::records {
 
+/// A blob of the state, as state/blob_table.h has it.
 struct BlobEntry {
   BlobId id;
   std::string digest;
   std::uint64_t size = 0;
   std::uint32_t references = 0;
 };
+/// An answer of the state, as state/answer_table.h has it.
 struct AnswerEntry {
   RequestId id;
   UserId user;
   TimePoint time;
   std::vector<Reply> replies;
 };
+/// What the state has beside its tables.
 struct ClusterEntry {
   ClusterSettings settings;
   std::vector<PartitionConfig> partitions;
@@ -37,13 +41,14 @@ struct ClusterEntry {
   TimePoint time;
   ExperimentId next_experiment = ExperimentId(1);
   TrialId next_trial = TrialId(1);
-  std::vector<std::uint32_t> next_documents;  ///< by kind; of those beyond its end 1
+  std::vector<std::uint32_t> next_documents;  ///< by kind; 1 for kinds beyond its end
   std::string cluster_id;
   std::uint32_t rules = 0;  ///< EpochStarted::rules
 };
 
-/// What one slice holds. Jobs, experiments and trials are borrowed when encoding and owned when
-/// decoding.
+/// What one slice holds; any part may be empty. Jobs, experiments and trials are borrowed when
+/// encoding (Requires: none is null; Lifetime: until encode_slice returns) and owned when decoding.
+/// The hashes that objects store of their parts are not recorded: whoever restores computes them.
 struct SliceToWrite {
   std::optional<ClusterEntry> cluster;
   std::vector<std::pair<NodeConfig, NodeStatus>> nodes;
@@ -70,7 +75,7 @@ struct Slice {
 };
 
 std::string encode_slice(const SliceToWrite& slice);
-/// Errors: kCorruption.
+/// Errors: kCorruption when the bytes are no slice, or one of a newer version.
 Result<Slice> decode_slice(std::string_view bytes);
 
 }  // namespace muster::records

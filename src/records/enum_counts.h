@@ -8,8 +8,9 @@
 
 namespace muster::records {
 
-/// The number of enumerators, which count from 0 (`ErrorCode` from 1). Specialised for each enum
-/// that is recorded.
+/// One more than the highest enumerator that this version knows; enumerators count from 0 (those of
+/// `ErrorCode` from 1, and a recorded 0 passes). Specialised for each enum that is recorded;
+/// reading one without a specialisation does not compile.
 template <class Enum>
 inline constexpr unsigned kEnumCount = 0;
 

@@ -2,11 +2,18 @@
 // directions.
 //
 // A struct's list is a macro `FOO_FIELDS(F, S, L, P, O)` with one entry per field:
-//   F(member, Name)  a scalar, text, id, time, enum or bitmap       S  a nested struct
-//   L  a vector (of structs, texts or scalars)                      P  an optional struct, absent
-//   when null O  an optional scalar or list, with a `hasName` field beside it
+//
+// - F(member, Name): a scalar, text, id, time, enum or bitmap
+// - S(member, Name): a nested struct
+// - L(member, Name): a vector or SmallList of structs, texts or scalars
+// - P(member, Name): a struct behind a pointer or in an optional; absent when null
+// - O(member, Name): an optional scalar or list, with a `hasName` field beside it
+//
 // RECORD(Type, schema::Type, FOO_FIELDS) then defines write(builder, value) and read(reader,
-// value). A value outside its enum's range is refused as corrupt. Internal to records/.
+// value). read() requires a fresh value, because what is absent leaves its member alone. It raises
+// a kj::Exception for an enumerator that this version does not know and for malformed bytes, which
+// with_message (bytes.h) turns into an Error. Units on the wire: microseconds for times and spans,
+// the bits of the number for a double. Internal to records/.
 #pragma once
 
 #include <capnp/any.h>

@@ -1,6 +1,7 @@
-// Model values as Cap'n Proto structs: declarations. `write` fills a builder, `read` a value; a
-// malformed message raises a kj::Exception, which codec-level callers (batch_codec, page_codec,
-// wire/) turn into an Error.
+// Model values as Cap'n Proto structs: declarations. write() fills a new builder. read() fills a
+// fresh value, because what is absent leaves its member alone; a malformed message, or an
+// enumerator of a newer version, raises a kj::Exception, which callers at the level of codecs
+// (batch_codec, page_codec, wire/) turn into an Error.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,6 @@
-// Pages of query answers, and messages between supervisor and agent, as bytes.
+// Pages of query answers, queries, messages between supervisor and agent, and history's rows, as
+// bytes. Every decode_… and each_job fails with kCorruption when the bytes are no such record, or
+// one of a newer version; none reads bytes beyond those given.
 #pragma once
 
 #include <functional>
@@ -11,25 +13,27 @@
 
 namespace muster::records {
 
-/// Of the jobs as much as `detail` says. Requires with kRow: every job has a specification.
+/// The page, with as much of each job as `detail` says: a row, the brief texts, or everything.
+/// `detail` concerns jobs alone. Requires with kRow: every job has a specification.
 std::string encode_page(const Page& page, QueryDetail detail = QueryDetail::kFull);
-/// Errors: kCorruption.
+/// Rows come back as jobs whose other members are unset.
 Result<Page> decode_page(std::string_view bytes);
 
-/// The page's jobs one after the other: a long list need not lie in memory as a whole. Errors:
-/// kCorruption; some may have been visited then.
+/// Calls `visit` with the page's jobs one after the other, so that a long list need not lie in
+/// memory as a whole. On an error some may have been visited. Lifetime: a job is valid during its
+/// call.
 Status each_job(std::string_view bytes, const std::function<void(JobView&)>& visit);
 
-/// Equal queries have equal bytes.
+/// Determinism: equal queries have equal bytes, so that the bytes can be a cache's key.
 std::string encode_query(const Query& query);
 
 std::string encode_message(const ToAgent& message);
 std::string encode_message(const FromAgent& message);
-/// Errors: kCorruption when the bytes are no message, or one for the other direction.
+/// A message for the other direction is kCorruption as well.
 Result<ToAgent> decode_to_agent(std::string_view bytes);
 Result<FromAgent> decode_from_agent(std::string_view bytes);
 
-/// One job or step as history keeps it.
+/// One job or step as history stores it, with every detail.
 std::string encode_job(const JobView& job);
 Result<JobView> decode_job(std::string_view bytes);
 std::string encode_step(const StepView& step);

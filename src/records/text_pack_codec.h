@@ -1,4 +1,5 @@
-// Texts of a job or step as one buffer. Internal to records/.
+// Texts of a job or step (model/text_pack.h) as one buffer with a mask of those that are there and
+// the offset behind each. Internal to records/.
 #pragma once
 
 #include <kj/debug.h>
@@ -26,6 +27,9 @@ void write(schema::TextPack::Builder builder, const TextPack<Key>& pack) {
   builder.setBuffer(kj::arrayPtr(reinterpret_cast<const kj::byte*>(all.data()), all.size()));
 }
 
+/// Raises a kj::Exception, and leaves the pack as it was, when the mask has a text that this
+/// version does not know, or when the offsets do not rise within the buffer or are not one for each
+/// text.
 template <class Key>
 void read(schema::TextPack::Reader reader, TextPack<Key>& pack) {
   const std::uint64_t mask = reader.getMask();

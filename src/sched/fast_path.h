@@ -13,10 +13,10 @@
 
 namespace muster::sched {
 
-/// Why a job does not start on the fast path. All of it is settled by the next plan.
+/// Why a job does not start on the fast path. Final for now: the next plan looks at the job again.
 enum class Hesitation : std::uint8_t {
   kNotReady = 0,  ///< held, not yet eligible, throttled, or its partitions take no work
-  kNoRoom = 1,    ///< does not fit beside what runs and what the plan keeps
+  kNoRoom = 1,    ///< does not fit beside what runs and is planned, or is too costly to place
   kOutranked =
       2,  ///< a job of equal or higher rank could use those nodes and the plan has not weighed it
   kPlanTooOld = 3,  ///< more has changed than is remembered
@@ -25,8 +25,9 @@ enum class Hesitation : std::uint8_t {
 /// The start, or why not.
 using FastStart = std::variant<Start, Hesitation>;
 
-/// What is kept from one question about a snapshot to the next: only nodes that changed in between
-/// are looked at again.
+/// What one call of try_start_now() leaves for the next about the same snapshot, so that only nodes
+/// that changed in between are looked at again. Begins default-constructed; the answers are the
+/// same without it.
 struct FastMemo {
   std::uint64_t config_revision = 0;
   std::uint64_t revision = 0;  ///< the snapshot's when the rest was right; 0: never
@@ -38,7 +39,8 @@ struct FastMemo {
 /// from a job of equal or higher rank: room that `plan` saw and left is free for anyone; room that
 /// appeared since is for the best ranked job that could use it. `snapshot` is at or after
 /// plan.revision, with the plan's starts applied or dropped. Pure: nothing is changed. Requires:
-/// snapshot.advance_time(now) was called; `memo`, where given, was of no other snapshot. Cost:
+/// the job is pending in the snapshot (checked); snapshot.advance_time(now) was called; `memo`,
+/// where given, was used with no other snapshot, and is the only argument that changes. Cost:
 /// O(nodes + shapes * nodes / 64), well below a plan; without a memo O(nodes log nodes).
 /// Determinism: as a plan, with a memo or without.
 FastStart try_start_now(const ClusterSnapshot& snapshot, const Plan& plan, JobId job, TimePoint now,

@@ -1,4 +1,5 @@
-// Answers to clients' batches, kept for repeats.
+// The answers to clients' recent batches: a client that lost its connection sends the batch again
+// under the same number and is given the first answer, so nothing is done twice.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +13,38 @@
 
 namespace muster {
 
+/// What one batch was answered, to whom and when.
 struct Answer {
   UserId user;
-  TimePoint time;
-  std::vector<Reply> replies;
+  TimePoint time;              ///< of the event RequestAnswered
+  std::vector<Reply> replies;  ///< one for each request of the batch, in its order
 };
 
-/// Ten minutes of event time, and at most kMaxAnswers: as many as 3,000 requests/s make in that
-/// time, and a tenth more. Every replica has one, so an entry must be small: an answer that says
-/// nothing but a job's number is kept without its reply.
+/// Stores an answer for kKept of event time; of more than kMaxAnswers the oldest are dropped first.
+/// That bound is what 3,000 requests/s make in kKept, and a tenth more. Every replica has a table,
+/// so an entry must be small: a single reply that says nothing but a job's number is stored as that
+/// number.
+///
+/// Changed by ClusterState alone. Invariants: entries are in the order of their times; `hash()` is
+/// the sum of their hashes. Thread: one, even for const calls, because find() builds the index.
 class AnswerTable {
  public:
   static constexpr std::size_t kMaxAnswers = 2'000'000;
   static constexpr Duration kKept = Duration::minutes(10);
-  /// Requires: no answer of that id is kept; checked where the index is made.
+  /// Requires: the answer is not older than the last one added; the table has none of that id. A
+  /// second one of an id is caught only once find() has built the index: CHECK. Cost: O(replies).
   void add(RequestId id, const Answer& answer);
-  /// Forgets answers older than kKept at `now`, the oldest few of them: asked before every event,
-  /// it keeps up with what is added, and no event pays for a long silence before it.
+  /// Drops answers of kKept ago or earlier, at most sixteen in a call. ClusterState calls it before
+  /// every event, so it keeps up with what is added, and no single event pays for a long silence
+  /// before it; until then find() still returns answers that are overdue.
   void expire(TimePoint now);
-  /// The clock by which they are kept goes on `by` later.
+  /// Adds `by`, which may be negative, to the time of every answer, because the cluster's clock was
+  /// stepped by as much. Cost: O(answers).
   void move(Duration by);
-  /// Cost: O(1), but the first call makes the index: only the writer asks.
+  /// A copy of the answer; nullopt: there is none, or it was dropped. Cost: O(replies), but the
+  /// first call builds an index of all answers. A table that is never asked has none.
   std::optional<Answer> find(RequestId id) const;
   std::size_t size() const { return entries_.size(); }
-  /// The sum of the answers' hashes.
   std::uint64_t hash() const { return hash_; }
 
   /// Calls `visit(RequestId, Answer)` for each, oldest first.

@@ -1,5 +1,5 @@
-// Scripts and environments that the state names: how often, and what they are. Their bytes are the
-// store's.
+// Scripts and environments (blobs) that jobs and steps of the state name: digest, size and number
+// of references of each. Their bytes are in the journal's store and never here.
 #pragma once
 
 #include <array>
@@ -21,21 +21,32 @@ struct BlobRecord {
   std::uint32_t references = 0;
 };
 
-/// Changed by ClusterState::apply alone. By id in chunks, as JobTable is: every replica has one, so
-/// an entry must be small. Invariant: `hash()` is the sum of the entries' hashes.
+/// A blob is added without references, referenced by each job or step that uses it, and removed
+/// with its last reference. Changed by ClusterState alone; a CHECK stops the process where an id is
+/// unknown or given twice. Stored in chunks by id, as in JobTable: every replica has a table, so an
+/// entry must be small. Invariant: `hash()` is the sum of the entries' hashes. Thread: one, even
+/// for const calls, because find() builds the index.
 class BlobTable {
  public:
+  /// Adds a blob without references. Units: `size` in bytes. Requires: the digest has 32 bytes; no
+  /// blob has the id.
   void add(BlobId id, const std::string& digest, std::uint64_t size);
+  /// Counts one more reference. Requires: the blob is there.
   void reference(BlobId id);
-  /// Takes one reference back. True: nothing names it any more, and it is forgotten.
+  /// Removes one reference. True: it was the last, and the entry is gone; the caller has the bytes
+  /// deleted. Requires: the blob has a reference.
   bool release(BlobId id);
-  /// The blob of that digest, or zero. Cost: O(1), but the first call makes the index: only the
-  /// writer asks.
+  /// The blob of that digest, so that equal bytes are stored once; of several the one added last;
+  /// id 0: there is none. Cost: O(1), but the first call builds an index of all blobs. A table
+  /// that is never asked has none.
   BlobId find(const std::string& digest) const;
-  /// Its bytes turned out to be damaged: whoever comes with the right ones is given another. Only
-  /// for the writer; no part of the state.
+  /// find() does not return this blob from now on, because its stored bytes are damaged: a client
+  /// that sends the right bytes gets a new blob. Not part of the state or of its hash: the writer
+  /// repeats it at each start. An unknown id is ignored.
   void do_not_share(BlobId id);
+  /// Nullopt: no such blob.
   std::optional<BlobRecord> record(BlobId id) const;
+  /// Adds a blob with the references that it had. Requires: as add().
   void restore(BlobId id, const BlobRecord& record);
   std::uint64_t hash() const { return hash_; }
 

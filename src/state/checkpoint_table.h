@@ -1,4 +1,5 @@
-// The checkpoints of all trials, and the jobs that delete some.
+// The checkpoints of all trials, and the jobs that delete some (collections): what is recorded
+// about their files, which lie in the users' storage.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +13,36 @@
 
 namespace muster {
 
-/// Changed by ClusterState::apply alone. Invariant: `hash()` is the sum of the checkpoints' and the
-/// collections' hashes.
+/// A checkpoint is put when it is announced (kActive) and again with each new state; it leaves with
+/// its trial. A collection begins with its job and ends with it; meanwhile its checkpoints are
+/// is_going(). Changed by ClusterState alone. Invariant: `hash()` is the sum of the checkpoints'
+/// and the collections' hashes.
 class CheckpointTable {
  public:
-  /// Null: not known.
+  /// Null: none has that uuid. Cost: O(1).
   CheckpointRef find(const std::string& uuid) const;
-  /// In the order in which they came to be whole, or were announced.
+  /// The trial's checkpoints, also those that are deleted. Order: that in which they were put; one
+  /// that was kActive moves to the end when it is put again, so those that are complete stand in
+  /// the order in which they became so. The reference is valid until the table changes.
   const std::vector<CheckpointRef>& of(TrialId trial) const;
-  /// What a run of the trial goes on from: the last that came to be whole and still is. Null: there
-  /// is none.
+  /// The checkpoint from which the trial's next run continues: of those in state kCompleted the one
+  /// that became so last. Null: there is none. Cost: O(checkpoints of the trial).
   CheckpointRef latest(TrialId trial) const;
-  /// Adds one or replaces what had its uuid. Requires: that was the same trial's.
+  /// Adds the checkpoint or replaces the one of its uuid. Requires: that one was of the same trial;
+  /// checked. Cost: O(checkpoints of the trial).
   void put(CheckpointRef checkpoint);
 
-  /// The trial's are gone.
+  /// Removes all checkpoints of the trial, if it has any. Collections stay as they are.
   void erase(TrialId trial);
 
-  /// Requires: the job deletes nothing else; none of its checkpoints is being deleted.
+  /// The collection's job deletes these checkpoints from now on. Requires: the job has no other
+  /// collection, and none of the checkpoints is_going(); checked.
   void begin(Collection collection);
-  /// Requires: such a job was begun. It is forgotten.
+  /// Removes and returns the collection of a job that is over, however it ended; the caller records
+  /// what became of each checkpoint. Requires: the job has one; checked.
   Collection end(JobId job);
   const std::map<JobId, Collection>& collections() const { return collections_; }
-  /// A job deletes it.
+  /// Whether a collection that has not ended names the checkpoint.
   bool is_going(const std::string& uuid) const { return going_.contains(uuid); }
 
   const std::map<TrialId, std::vector<CheckpointRef>>& by_trial() const { return by_trial_; }

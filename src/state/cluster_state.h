@@ -17,16 +17,24 @@
 
 namespace muster {
 
-/// Told about facts that leave or are about to leave the state: how history is filled. Called
-/// inside `apply`.
+/// Receives each attempt of a job and each step when it ends, before the state drops it: this fills
+/// history. Called from within apply(), when seq() does not count the batch of the event yet, and
+/// by recovery for what had ended in a checkpoint. The arguments are valid during the call; an
+/// implementation must not change the state.
 class ApplyObserver {
  public:
   virtual ~ApplyObserver() = default;
-  /// A job came in, started, or changed in what history shows of it before its end.
+  /// The job is over, or its run is and it may be queued again: it held no resources when it ended,
+  /// or has now released its last node. `now`: the time of the event.
   virtual void attempt_ended(const Job& job, TimePoint now) = 0;
+  /// The step has its final state, exit and usage.
   virtual void step_ended(const Job& job, const StepState& step, TimePoint now) = 0;
 };
 
+/// Life cycle: fresh ──restored from a checkpoint (restore_…), or not──▶ current ──apply()──▶ …
+/// The writer applies event by event and seals each batch; a replica applies whole batches. Objects
+/// are read through the tables; a pointer into one is valid until the next apply(). Thread: one for
+/// each instance; no call blocks.
 class ClusterState {
  public:
   ClusterState();
@@ -34,48 +42,60 @@ class ClusterState {
   ClusterState(const ClusterState&) = delete;
   ClusterState& operator=(const ClusterState&) = delete;
 
-  /// Applies the next batch. Requires: batch.seq follows seq(). The observer may be null.
+  /// Applies the next batch: its blobs, its events in order, then seal(). Requires: batch.seq is
+  /// seq() + 1; no batch is open. The observer may be null.
   void apply(const EventBatch& batch, ApplyObserver* observer = nullptr);
-  /// Applies one event of a batch that is being put together: `seal` then closes it.
+  /// Applies one event of a batch that is being put together; seal() closes that. Requires: the
+  /// event's time is not before time().
   void apply(const Event& event, ApplyObserver* observer = nullptr);
+  /// Adds a blob that an event of the same batch will reference. Requires: its id is next_blob().
   void add_blob(const BlobWrite& blob);
-  /// Closes a batch: its number becomes seq(); returns the blobs that nothing names any more.
+  /// Closes the batch: seq() becomes its number. Returns the blobs whose last reference the batch
+  /// removed: their bytes can be deleted with it. Requires: `seq` is seq() + 1.
   std::vector<BlobId> seal(Seq seq);
 
   const JobTable& jobs() const { return jobs_; }
   const NodeTable& nodes() const { return nodes_; }
   const std::vector<PartitionConfig>& partitions() const { return partitions_; }
+  /// Nullopt: no partition has exactly that name. Cost: O(partitions).
   std::optional<PartitionIndex> find_partition(std::string_view name) const;
+  /// Requires: there is such a partition; checked.
   const PartitionConfig& partition(PartitionIndex index) const;
   const ClusterSettings& settings() const { return settings_; }
   const BlobTable& blobs() const { return blobs_; }
+  /// As BlobTable::do_not_share: no part of the state.
   void do_not_share(BlobId id) { blobs_.do_not_share(id); }
   const AnswerTable& answers() const { return answers_; }
   const ExperimentTable& experiments() const { return experiments_; }
   const CheckpointTable& checkpoints() const { return checkpoints_; }
   const Catalog& catalog() const { return catalog_; }
   Epoch epoch() const { return epoch_; }
-  /// What tells this cluster's state from every other's. Empty: it has not been started by a
-  /// version that gives it one.
+  /// Tells this cluster's state from that of every other cluster, and never changes. Empty: no
+  /// version that gives one has started the cluster yet.
   const std::string& cluster_id() const { return cluster_id_; }
-  /// By which events are applied: EpochStarted::rules of the last one.
+  /// The rules by which events are applied now (EpochStarted::rules of the last one), so that a
+  /// journal of an earlier version makes the state that it made then.
   std::uint32_t rules() const { return rules_; }
+  /// The number of the last sealed batch; 0: none.
   Seq seq() const { return seq_; }
-  /// The time of the last event: the next one's is not before it.
+  /// The time of the last event; none that follows may be before it.
   TimePoint time() const { return time_; }
+  /// The next free id of each kind; none from it on was ever given.
   JobId next_job() const { return next_job_; }
   BlobId next_blob() const { return next_blob_; }
   ExperimentId next_experiment() const { return next_experiment_; }
   TrialId next_trial() const { return next_trial_; }
+  /// False: no configuration has been applied or restored yet.
   bool is_configured() const { return is_configured_; }
-  /// Jobs in no final state, and all in memory.
+  /// How many jobs are not over; jobs().size() counts also those that are over and still in memory.
   std::size_t active_jobs() const { return active_jobs_; }
 
-  /// Equal in every replica that applied the same events. Cost: O(1).
+  /// Equal in every replica that applied the same events; seq() does not count. Two states with
+  /// equal hashes are taken for equal. Cost: O(1): each table keeps the sum of its objects' hashes.
   std::uint64_t hash() const;
 
-  /// Becomes like `other`, sharing its specifications. Requires: this state is fresh. Cost:
-  /// O(state).
+  /// Becomes a copy of `other` that shares its specifications and other immutable parts. Stays
+  /// fresh where `other` is not configured. Requires: this state is fresh. Cost: O(state).
   void copy_from(const ClusterState& other);
 
   /// The next free numbers.
@@ -87,12 +107,15 @@ class ClusterState {
   };
   NextIds next_ids() const { return {next_job_, next_blob_, next_experiment_, next_trial_}; }
 
-  // Restoring from a checkpoint, in this order: cluster, nodes, blobs, experiments, trials,
-  // checkpoints, documents, jobs, answers.
+  // A fresh state is restored from a checkpoint in this order: cluster, nodes, blobs, experiments,
+  // trials, checkpoints, collections, documents, jobs, answers (oldest first), and the number of
+  // the batch that the checkpoint ends with. Hashes and what nodes have given to jobs are computed
+  // anew.
   void restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions,
                        Epoch epoch, const NextIds& next, TimePoint time, std::string cluster_id,
                        std::uint32_t rules);
   void restore_seq(Seq seq) { seq_ = seq; }
+  /// Requires: one status for each configuration.
   void restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses);
   void restore_blob(BlobId id, const BlobRecord& facts) { blobs_.restore(id, facts); }
   void restore_job(Job job);

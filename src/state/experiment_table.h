@@ -1,4 +1,4 @@
-// All experiments and trials in memory.
+// All experiments and trials: they stay in memory until their experiment is deleted.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,31 @@
 
 namespace muster {
 
-/// Changed by ClusterState::apply alone. Invariant: `hash()` is the sum of the experiments' and the
-/// trials' hashes.
+/// Changed by ClusterState alone. A pointer is valid until its object is erased. Invariant:
+/// `hash()` is the sum of the experiments' and the trials' hashes.
 class ExperimentTable {
  public:
+  /// Null: there is none. Cost: O(log objects).
   const Experiment* find(ExperimentId id) const;
   const Trial* find(TrialId id) const;
-  /// That something of another cluster became, by the number that it had there; null: it is not
-  /// here.
+  /// The experiment or trial that was imported from another cluster, by its `imported_from` there
+  /// (`origin`); of several the first that was imported. Null: none was.
   const Experiment* find_imported_experiment(const std::string& origin) const;
   const Trial* find_imported_trial(ExperimentId experiment, const std::string& origin) const;
+  /// To be followed by rehash() once the object has been changed. Null: there is none.
   Experiment* find_mutable(ExperimentId id);
   Trial* find_mutable(TrialId id);
-  /// Requires: none of that id is there.
+  /// Adds the object and hashes it. Requires: none of that id is there; checked.
   Experiment& insert(Experiment experiment);
   Trial& insert(Trial trial);
-  /// With its trials. Requires: it is there.
+  /// Removes the experiment and its trials. Requires: all of them are there; checked.
   void erase(ExperimentId id);
-  /// To be called after every change: brings the hash into the sum.
+  /// To be called after every change of an object: replaces its hash in the sum. Cost: O(size of
+  /// the object), for an experiment without its specification.
   void rehash(Experiment& experiment);
   void rehash(Trial& trial);
 
-  /// Changes every experiment and every trial.
+  /// Calls `change` with every experiment, then with every trial, and rehashes each.
   template <class Change>
   void for_each_mutable(Change&& change) {
     for (auto& [id, experiment] : experiments_) {

@@ -1,6 +1,6 @@
-// All jobs in memory, by id. Ids rise, so the table is an array of chunks: constant-time look-up,
-// iteration in the order of ids, and chunks whose jobs have all been evicted give their memory
-// back.
+// All jobs in memory, by id: those that are not over, and those that are until they are evicted.
+// Ids rise, so the table is an array of chunks: look-up takes constant time, iteration follows the
+// ids, and a chunk whose jobs have all been evicted is freed.
 #pragma once
 
 #include <array>
@@ -13,29 +13,36 @@
 
 namespace muster {
 
-/// Changed by ClusterState::apply alone. Invariant: `hash()` is the sum of the jobs' hashes.
+/// Changed by ClusterState alone. A job's address stays the same until the job is erased.
+/// Invariant: `hash()` is the sum of the jobs' hashes.
 class JobTable {
  public:
+  /// Null: no such job, or it was evicted. Cost: O(1).
   const Job* find(JobId id) const;
+  /// As find(), to be followed by rehash() once the job has been changed.
   Job* find_mutable(JobId id);
-  /// Requires: no job of that id.
+  /// Adds the job and hashes it. Requires: no job of that id; checked.
   Job& insert(Job job);
+  /// Removes the job, and from elements() where it is an array's element. Requires: it is there;
+  /// checked.
   void erase(JobId id);
-  /// To be called after every change of a job: brings its hash into the sum. Cost: O(size of the
-  /// job's hot part).
+  /// To be called after every change of a job: replaces its hash in the sum. Cost: O(size of the
+  /// job), without its specification and steps, whose hashes it holds.
   void rehash(Job& job);
 
   std::size_t size() const { return size_; }
   std::uint64_t hash() const { return hash_; }
 
-  /// The split-off elements of an array: by index, rising. Null: none.
+  /// The elements of an array that are jobs of their own here, by index, rising. Null: there is
+  /// none.
   const std::map<std::uint32_t, JobId>* elements(JobId array) const;
   void add_element(JobId array, std::uint32_t index, JobId element) {
     elements_[array][index] = element;
   }
 
   /// Calls `visit(const Job&)` for every job from `first` on, in rising order of ids, until it
-  /// returns false.
+  /// returns false. Requires: `visit` erases no job. Cost: O(highest id / 256 + jobs), because
+  /// freed chunks are passed over one by one.
   template <class Visit>
   void for_each_from(JobId first, Visit&& visit) const {
     for (std::size_t c = first.value() / kChunk; c < chunks_.size(); ++c) {
@@ -47,6 +54,7 @@ class JobTable {
       }
     }
   }
+  /// The same for every job; what `visit` returns is ignored.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for_each_from(JobId(0), [&](const Job& job) {

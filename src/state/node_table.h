@@ -1,5 +1,5 @@
-// Nodes and partitions: their configuration, condition, and what of each node is given to which
-// job.
+// Nodes: their configuration, their condition, and which of their CPUs, memory and devices jobs
+// hold. Partitions are in ClusterState.
 #pragma once
 
 #include <map>
@@ -15,7 +15,8 @@
 
 namespace muster {
 
-/// One node. Invariant: the used sets are the disjoint unions of the grants of `jobs`.
+/// One node. Invariant: the used sets are the disjoint unions of what `jobs` hold of the node, and
+/// the used memory is the sum.
 struct Node {
   NodeConfig config;
   NodeStatus status;
@@ -25,27 +26,39 @@ struct Node {
   std::vector<JobId> jobs;                               ///< that hold part of it, rising
   CachedHash config_hash;
   CachedHash hash;  ///< as it stands in the table's sum
+  /// Whether its conditions admit new jobs; that says nothing of what is free.
   bool can_take_work() const { return (status.conditions & node_condition::kNoNewWork) == 0; }
 };
 
-/// Changed by ClusterState::apply alone.
+/// A node gets its index with its first configuration and has it for ever, because grants and
+/// partitions name nodes by index. Changed by ClusterState alone. Invariant: `hash()` is the sum of
+/// the nodes' hashes. A pointer or reference to a node is valid until configure().
 class NodeTable {
  public:
+  /// Sets the configuration of nodes 0, 1, …; what lies beyond the known ones is added. Conditions
+  /// and grants stay, and so does a known node beyond the end of `nodes`. Requires: no node changes
+  /// its name or its place; checked.
   void configure(const std::vector<NodeConfig>& nodes);
+  /// Null: there is none.
   const Node* find(NodeIndex index) const {
     return index.value() < nodes_.size() ? &nodes_[index.value()] : nullptr;
   }
+  /// Requires: there is such a node; checked. Who changes it calls rehash().
   Node& at(NodeIndex index);
   const Node& at(NodeIndex index) const;
-  /// Nullopt: no node of that name.
+  /// Nullopt: no node of that name. Cost: O(log nodes).
   std::optional<NodeIndex> find_by_name(std::string_view name) const;
-  /// Gives `grant` to the job. CHECKs that nothing of it is given already.
+  /// Gives `grant` to the job and rehashes the node. CHECKs that no CPU and no device of it is
+  /// given already; whether the memory suffices is not checked here. Requires: the job holds
+  /// nothing of this node.
   void take(JobId job, const NodeGrant& grant);
-  /// Takes it back. CHECKs that the job had it.
+  /// Returns all that the job holds of the node, and rehashes that. Requires: `grant` is what the
+  /// job was given. CHECKs that the job is on the node and that everything in the grant is in use,
+  /// but not that it is this job that uses it.
   void give_back(JobId job, const NodeGrant& grant);
-  /// To be called after every change of a node's configuration, before `rehash`.
+  /// To be called after every change of a node's configuration from outside, before rehash().
   void rehash_config(NodeIndex index);
-  /// To be called after every change of a node.
+  /// To be called after every change of a node from outside: replaces its hash in the sum.
   void rehash(NodeIndex index);
 
   const std::vector<Node>& all() const { return nodes_; }
@@ -57,8 +70,9 @@ class NodeTable {
   std::uint64_t hash_ = 0;
 };
 
-/// The indices of a node's devices of one name and type, e.g. all "gpu" of type "h100". An empty
-/// type: all of the name.
+/// The indices of a node's devices of one name and type, e.g. all "gpu" of type "h100"; an empty
+/// type means all of the name. Devices of one name are numbered from 0 through its pools in the
+/// order of the configuration, whatever their types. Empty: it has none.
 Bitmap devices_of(const NodeConfig& node, std::string_view name, std::string_view type);
 
 }  // namespace muster

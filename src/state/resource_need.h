@@ -9,12 +9,17 @@
 
 namespace muster {
 
-/// GPUs are asked for by number: not by --ntasks-per-gpu alone, which means some as well.
+/// Whether the request gives a number of GPUs above 0, for the node, the job or the task.
+/// --ntasks-per-gpu alone implies GPUs without a number and does not count.
 bool wants_gpu(const ResourceRequest& need);
 
-/// The request of a job in a partition. Memory not asked for is the partition's default, else the
-/// cluster's, else none is set aside. Errors: kInvalidArgument with Slurm's text when no allocation
-/// can meet all the devices asked for. Parses no text: the lists of `spec.request` count.
+/// What a job needs in one partition. Memory that the job does not ask for is the partition's
+/// default, else the cluster's, else none; where the cluster does not count memory it is none in
+/// any case. Shape: the node, task and CPU counts are such that an allocation of them also
+/// satisfies MaxTasksPerNode (for a run), --ntasks-per-node and the required nodes. Requires: the
+/// lists of `spec.request` are parsed; texts of `spec` are not read. Errors: kInvalidArgument with
+/// Slurm's text when the devices asked for contradict each other. Determinism: a function of its
+/// arguments.
 Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig& partition,
                                       const ClusterSettings& settings);
 

@@ -1,5 +1,5 @@
-// What a trial's tasks write, kept in the node's spool until the agent has sent it to the
-// controller: a file for each rank and stream. Besides it goes where it always goes.
+// Stores what a trial's tasks write in the node's spool, until the agent has sent it to the
+// controller: one file for each rank and stream. The output also goes where it goes without this.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,24 @@
 
 namespace muster {
 
+/// Life cycle: make() ──add() …──▶ finish() ──▶ destroyed. Thread: the supervisor's; add() and
+/// finish() write to the disk and may block as long as it does. No call fails: what the disk
+/// refuses is counted and reported in the stored output itself.
 class OutputCapture {
  public:
-  /// Null: nothing of this step is kept. Kept is what a trial's batch script writes; of a job of
-  /// several nodes also what the script's first step writes there, because that does not pass
-  /// through the script. What other steps write does.
+  /// Null: nothing of this step is stored. Stored is what a trial's batch script writes; for a job
+  /// of several nodes also what its step 0 writes, because on the other nodes that does not pass
+  /// through the script. The output of all other steps reaches the script's own. Lifetime: `launch`
+  /// outlives the capture.
   static std::unique_ptr<OutputCapture> make(const LaunchStep& launch, const StepdOptions& options);
   ~OutputCapture();
 
-  /// What the disk does not take is lost, as it is for a task that writes itself; as soon as it
-  /// takes something again, a line in the log says how many bytes are missing at that place.
+  /// Stores bytes that the task wrote to the stream, under the rank that wrote them: `task_rank`,
+  /// or the one that a rank prefix in the text names (trials/rank_prefix.h). What the disk refuses
+  /// is lost; once it accepts something again, a line in its place says how many bytes are missing.
   void add(std::uint32_t task_rank, LogStream stream, std::string_view bytes);
-  /// Nothing follows. A loss that no line tells of yet is told now; for that some room was taken at
-  /// the beginning.
+  /// The tasks will write no more: stores what the splitting of ranks still held back, and reports
+  /// a loss that no line reports yet, in room that was reserved at the beginning. Once.
   void finish();
 
  private:

@@ -12,20 +12,26 @@
 
 namespace muster {
 
-/// "Not now, because": what a peer that asks for too much is answered.
+/// The exception (OVERLOADED) with which a peer that asks for too much is answered: it may try
+/// later.
 kj::Exception overloaded(const std::string& reason);
 
-/// What a stream's owner is asked and told.
+/// How a stream asks and informs its owner. Called from within reads, on the stream's thread.
 struct StreamHooks {
-  /// `bytes` are about to be held; a text: they are refused and the connection ends with it.
+  /// Memory for a message of that size is about to be allocated. Nullopt: it may be; a text: the
+  /// read fails with overloaded(text), which ends the connection.
   std::function<std::optional<std::string>(std::size_t bytes)> hold;
+  /// A message for which hold() admitted as many bytes is freed, or its read has failed.
   std::function<void(std::size_t bytes)> release;
   /// A whole message has arrived.
   std::function<void()> arrived;
 };
 
-/// Reads as it says above; writes as usual. Requires: `stream` outlives it, and what the hooks
-/// refer to also every message read.
+/// Reads messages of at most `message_words_max` words (of eight bytes) and 512 segments; writes as
+/// capnp's own stream does. A message may be traversed as records/bytes.h says, whatever options a
+/// reader gives; file descriptors are not received. Errors: reads fail with a kj::Exception for a
+/// message beyond the bounds or cut off, and for one that hold() refuses. Lifetime: `stream`
+/// outlives it; what the hooks refer to also outlives every message that was read.
 class BoundedMessageStream final : public capnp::MessageStream {
  public:
   BoundedMessageStream(kj::AsyncIoStream& stream, std::size_t message_words_max, StreamHooks hooks);

@@ -12,19 +12,24 @@
 
 namespace muster {
 
-/// One end. Sends in order without waiting; receives until the other side is gone. Bound:
-/// kMessageMax per message.
+/// One end of a connection. Sends in order without waiting, and without a bound on what waits;
+/// receives until the other side is gone. A message has at most kMessageMax bytes: a longer one
+/// ends the receiver's run(). Thread: that of the event loop.
 class MessageLink final : private kj::TaskSet::ErrorHandler {
  public:
   static constexpr std::uint32_t kMessageMax = kLaunchBytesMax;
   explicit MessageLink(kj::Own<kj::AsyncIoStream> stream);
   ~MessageLink() noexcept;
+  /// Queues a message; dropped when writing has failed before. Requires: at most kMessageMax bytes,
+  /// not checked here.
   void send(std::string bytes);
   /// Calls `receive` for every message; fulfilled when the stream ends, breaks or is malformed.
-  /// Never rejected.
+  /// Never rejected. Requires: called once; `receive` neither throws nor destroys the link.
+  /// Lifetime: the link outlives the promise.
   kj::Promise<void> run(std::function<void(std::string)> receive);
-  /// True once all that was sent is written, false once nothing more can be, also because the link
-  /// goes. Never rejected. Requires: one at a time.
+  /// True once all that was sent is written to the stream, which does not mean that it was read;
+  /// false once no more can be written, or when the link is destroyed. Never rejected. Requires:
+  /// one at a time.
   kj::Promise<bool> flushed();
 
  private:

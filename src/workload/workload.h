@@ -1,6 +1,6 @@
-// The module of jobs, steps and nodes: its roles, and what they are told of a turn. What happens to
-// a job from its submission to its end is in the roles (roles.h); requests are drafted by
-// requests/.
+// The module of jobs, steps and nodes. It holds the roles, and passes the calls of a turn on to
+// them: each event, timer and request to those that it concerns. What happens to a job from its
+// submission to its end is decided in the roles (roles.h); requests are drafted by requests/.
 #pragma once
 
 #include <string>
@@ -22,11 +22,17 @@
 
 namespace muster {
 
+/// Life cycle: constructed ──load()──▶ roles built from the restored state ──begin()──▶ in use. The
+/// agents' messages, plans and blobs do not come through the engine: their receivers call the roles
+/// below, within a turn. Thread: the core's alone.
 class Workload final : public Module, public NodeSender {
  public:
+  /// Lifetime: engine, port and policy outlive it. `policy` is only stored: it may be constructed
+  /// later.
   Workload(WorkloadOptions options, Engine& engine, WorkloadPort& port, RunPolicy& policy);
   ~Workload() override;
 
+  /// For what comes from outside the engine; valid as long as the workload.
   NodeRole& nodes() { return nodes_; }
   const NodeRole& nodes() const { return nodes_; }
   LaunchRole& launches() { return launches_; }
@@ -36,6 +42,8 @@ class Workload final : public Module, public NodeSender {
   // ---- Module ----
   void load() override;
   void begin(const CoreStart& start) override;
+  /// Accepts a step, and a request about many jobs, as a whole; such a request is answered later
+  /// and is not atomic. Requires: the command has one request.
   bool take(Command& command) override;
   Reply handle(Draft& draft, const PreparedRequest& request, const Identity& identity) override;
   void before_apply(const Draft& draft) override;
@@ -49,7 +57,7 @@ class Workload final : public Module, public NodeSender {
   bool has_work() const override;
   void on_work() override;
 
-  // ---- NodeSender ----
+  // ---- NodeSender: called by the engine for what is durable ----
   void deliver(NodeIndex node, const ToAgent& message) override;
   void launch(const StepId& step) override;
 

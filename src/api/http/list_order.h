@@ -1,4 +1,5 @@
-// Lists sorted as `sortBy` and `orderBy` ask for.
+// How a list is sorted and filtered by the words of a request's query: `sortBy`, `orderBy`,
+// `states` and their like, as in Determined's REST.
 #pragma once
 
 #include <algorithm>
@@ -14,26 +15,30 @@
 namespace muster::api {
 
 enum class Direction { kUnspecified, kAscending, kDescending };
-/// Errors: kInvalidArgument: a word that is not known.
+/// What `orderBy` says: ORDER_BY_ASC or ORDER_BY_DESC; kUnspecified where it is not given. Errors:
+/// kInvalidArgument: another word.
 Result<Direction> direction_of(const HttpRequest& request);
 
-/// The place of the parameter's value among the words; nullopt: it is not given, or one that ends
-/// in UNSPECIFIED. Errors: kInvalidArgument: another word, with those that are known.
+/// The place of the parameter's value in `words`; nullopt: it is not given, empty, or ends in
+/// "_UNSPECIFIED". Errors: kInvalidArgument: any other word; the detail names those that are known.
 Result<std::optional<std::size_t>> word_parameter(const HttpRequest& request, std::string_view name,
                                                   const std::vector<std::string_view>& words);
 
-/// Whether a value is among those of a parameter; also: none is given.
+/// Whether a filter lets `value` pass: it is among the parameter's values, or none is given.
 bool holds(const HttpRequest& request, std::string_view name, std::string_view value);
 
-/// All values of a parameter that is a list of such words. Errors: as above.
+/// All values of a parameter that may be given several times, as they are: a word that ends in
+/// "_UNSPECIFIED" is a value like any other, and must be in `words`. Errors: kInvalidArgument: one
+/// of them is not.
 Result<std::vector<std::string>> words_parameter(const HttpRequest& request, std::string_view name,
                                                  const std::vector<std::string_view>& words);
-/// The states that Determined knows of experiments and trials, all of them; and of checkpoints.
+/// words_parameter() for `states`, with all states that Determined has for experiments and trials;
+/// below with those that it has for checkpoints.
 Result<std::vector<std::string>> states_parameter(const HttpRequest& request);
 Result<std::vector<std::string>> checkpoint_states_parameter(const HttpRequest& request);
 
-/// What a list can be sorted by: an order, or a number that may be missing or NaN, which is last in
-/// either direction.
+/// One word of `sortBy` and what it compares. Exactly one of the functions is set: an order, or a
+/// number that may be missing or NaN, which comes last in either direction.
 template <class T>
 struct SortKey {
   std::string_view word;
@@ -74,8 +79,10 @@ void sort_by(std::vector<T>& list, const SortKey<T>& key, bool is_descending) {
   list = std::move(sorted);
 }
 
-/// Equal ones stay as they were; without a word the list does, or is turned round. Errors: as
-/// above.
+/// Sorts the list by the key that the request's `parameter` names, in the direction of `orderBy`,
+/// upwards unless it says otherwise. Equal elements stay in their order. Without a key the list
+/// stays as it is, or is reversed for ORDER_BY_DESC. Errors: kInvalidArgument: a word that is not
+/// known.
 template <class T>
 Status sort_list(const HttpRequest& request, std::vector<T>& list,
                  const std::vector<SortKey<T>>& keys, std::string_view parameter = "sortBy") {

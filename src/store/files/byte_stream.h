@@ -10,6 +10,8 @@
 
 namespace muster {
 
+/// Appends values to a string of bytes. Nothing in the bytes says what they are: a reader reads the
+/// same kinds in the same order.
 class ByteWriter {
  public:
   void byte(std::uint8_t value) { bytes_ += static_cast<char>(value); }
@@ -32,26 +34,33 @@ class ByteWriter {
     bytes_.append(buffer.data(), buffer.size());
   }
   void real(double value) { bits(std::bit_cast<std::uint64_t>(value)); }
+  /// The length as a number(), then the bytes.
   void text(std::string_view value) {
     number(value.size());
     bytes_ += value;
   }
+  /// The bytes alone: the reader must know how many.
   void raw(std::string_view value) { bytes_ += value; }
 
   const std::string& bytes() const { return bytes_; }
+  /// The bytes, moved out; the writer is to be used no more.
   std::string take() { return std::move(bytes_); }
 
  private:
   std::string bytes_;
 };
 
-/// Reads what ByteWriter wrote, in the same order. Bytes that end early leave zeros and is_ok()
-/// false.
+/// Reads what ByteWriter wrote, in the same order; safe for any bytes. The first value that the
+/// bytes do not hold is zero or empty, and so is every one after it: is_ok() is false from then on,
+/// so one check at the end suffices. Lifetime: the bytes outlive the reader and the texts that it
+/// returns.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
   bool is_ok() const { return is_ok_; }
+  /// Nothing is left; also after a failure.
   bool is_at_end() const { return rest_.empty(); }
+  /// Bytes that are left.
   std::size_t rest() const { return rest_.size(); }
 
   std::uint8_t byte() {
@@ -89,8 +98,8 @@ class ByteReader {
     rest_.remove_prefix(taken.size());
     return taken;
   }
-  /// The length of a list whose elements take a byte each at least: what cannot be was never
-  /// written.
+  /// The length of a list whose elements take at least a byte each. A length beyond the bytes that
+  /// are left is a failure, so the result is safe to reserve for.
   std::size_t count() {
     const std::uint64_t value = number();
     return value > rest_.size() ? static_cast<std::size_t>(refuse())
