@@ -10,6 +10,7 @@ Reply refused(Error error) {
   return reply;
 }
 
+/// Ids are counted in the draft and not in the state: a draft that is refused uses none up.
 Draft::Draft(const ClusterState& state, TimePoint now)
     : state_(state),
       now_(std::max(now, state.time())),
