@@ -110,6 +110,7 @@ void OutputShipper::on_received(const OutputReceived& answer, TimePoint now) {
   file.stored = answer.next_offset;
   file.sent = file.is_known ? std::max(file.sent, file.stored) : file.stored;
   file.is_known = file.is_known || file.is_asked;
+  // Removed only when the store has the end, too: nobody else has these bytes.
   if (answer.is_end && file.is_end_sent && file.stored >= file.size) {
     world_.remove_output(entry->first);
     files_.erase(entry);
