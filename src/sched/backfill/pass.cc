@@ -20,6 +20,7 @@ Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& op
   plan_.revision = snapshot.revision();
   plan_.now = now;
   plan_.options = options;
+  // Nodes, classes and partitions may all be others: nothing of the memo holds.
   if (memo_.config_revision != snapshot.config_revision()) {
     memo_ = {};
     memo_.config_revision = snapshot.config_revision();
@@ -296,6 +297,8 @@ void Pass::commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmou
   const TimePoint end = now_ + lane.shape_ref->time_limit;
   Progress& progress = progress_[job];
   ++progress.started;
+  // Windows that were kept for the job are in the way of others for nothing: the queue begins again
+  // without them.
   must_restart_ = progress.has_window;
   plan_.starts.push_back({job, part.partition, end, std::move(nodes)});
   for (const NodeAmount& amount : plan_.starts.back().nodes) started_on_.set(amount.node);
