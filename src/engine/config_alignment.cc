@@ -73,6 +73,7 @@ std::shared_ptr<const ClusterConfig> aligned_config(const ClusterState& state,
   const std::vector<NodeIndex> moved = align_nodes(state, *aligned);
   for (PartitionConfig& partition : aligned->partitions) {
     for (NodeIndex& node : partition.nodes) node = moved.at(node.value());
+    // In rising order, in which they are looked up (view_of).
     std::ranges::sort(partition.nodes);
   }
   align_partitions(state, *aligned);

@@ -125,6 +125,7 @@ void Engine::draft_and_apply(Command& command) {
     replies = refused_all(command, sound.error());
   } else {
     apply(draft);
+    // In one batch with what it answers: after a crash a repeat finds both, or neither.
     if (command.request.is_set() && !draft.events.empty())
       emit(RequestAnswered{command.request, command.identity.user, replies});
   }
@@ -211,6 +212,8 @@ void Engine::mail(Mail mail) { outbox_.push_back(Outgoing{due(), std::move(mail)
 
 void Engine::on_tick() {
   if (!is_started_) return;
+  // Before the timers: the workload notices here that this process stood still, and judges no limit
+  // by that.
   for (Module* module : modules_) module->on_tick();
   for (std::size_t fired = 0; fired < kTimersPerTurn && timers_.is_due(now_); ++fired) {
     const Timer timer = timers_.pop();
