@@ -511,6 +511,7 @@ void Agent::on_tick(TimePoint now) {
       world_.end_supervisor(id);
     }
     const bool is_missed = !step.done && !step.is_linked && now - step.since > kSupervisorLostAfter;
+    // Without a connection a supervisor may still live: the lock on its key says so (key_lock.h).
     if (is_missed && !world_.has_supervisor(id)) lose(id, step);
     if (is_connected_ && step.is_running && !step.is_told && !step.done) tell_running(id, step);
     if (!step.is_end_due || !is_connected_) continue;

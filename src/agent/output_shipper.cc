@@ -70,6 +70,7 @@ OutputSent OutputShipper::message_of(const OutputFileName& name, TimePoint now) 
 
 bool OutputShipper::send_piece(const OutputFileName& name, File& file, TimePoint now) {
   OutputSent output = message_of(name, now);
+  // A piece without bytes asks how far the store is: nobody else knows.
   if (!file.is_asked) {
     file.is_asked = true;
     world_.send_output(output);
