@@ -200,6 +200,7 @@ Result<Epoch> SqliteJournal::take_lead(Epoch beyond) {
   TRY(sql_guard([&] {
     const long long least = stored(beyond.value());
     WriteTransaction transaction(sql_->session);
+    // Beyond what nodes have met, too: an older copy must not lead under an epoch that was used.
     sql_->session << "UPDATE meta SET value = MAX(value, :least) + 1 WHERE name = 'epoch'",
         soci::use(least);
     sql_->session << "SELECT value FROM meta WHERE name = 'epoch'", soci::into(epoch);
@@ -527,6 +528,7 @@ std::function<Status()> SqliteJournal::tidy_beside() {
 Result<std::unique_ptr<Journal>> open_sqlite_journal(const SqliteJournalOptions& options) {
   std::unique_ptr<Journal> journal;
   int format = 0;
+  // The log may hold pages that a failed sync dropped and the kernel calls clean (sqlite_log.h).
   if (!options.is_read_only) TRY(rewrite_log(options.path));
   TRY(sql_guard([&] {
     const char* const mode = options.is_read_only ? " readonly=true" : "";
