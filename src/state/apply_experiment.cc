@@ -50,6 +50,7 @@ void EventApplier::end(Experiment& experiment, ExperimentState ended) {
   state.experiments_.rehash(experiment);
 }
 
+/// Only by the earliest rules: since then ends and questions are events of their own.
 void EventApplier::imply_end(Experiment& experiment) {
   const auto ended = is_implied() ? end_state(experiment) : std::nullopt;
   if (ended) end(experiment, *ended);

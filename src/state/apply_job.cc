@@ -171,6 +171,7 @@ void EventApplier::operator()(const JobEnding& event) {
     job.detail = event.detail.empty() ? nullptr : std::make_unique<std::string>(event.detail);
     job.hold_after = event.hold_after;
     job.flags = static_cast<std::uint16_t>(job.flags & ~job_flag::kRequeueAfter);
+    // Its nodes are not free before they have said that nothing of the run is left.
     if (had_run) job.flags |= job_flag::kCompleting;
     if (event.requeue_after) job.flags |= job_flag::kRequeueAfter;
   });
