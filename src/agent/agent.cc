@@ -34,6 +34,7 @@ void Agent::adopt(const StepId& id, std::uint64_t launch_key, const std::optiona
 }
 
 RegisterNode Agent::registration() {
+  // Launches count again: what is ordered from here on follows this registration.
   has_paused_ = false;
   RegisterNode hello = self_;
   for (const auto& [id, step] : steps_) {
@@ -88,6 +89,7 @@ void Agent::on_registered(TimePoint now) {
     std::erase_if(*left_, [this](const auto& entry) { return steps_.contains(entry.first); });
   }
   last_heartbeat_ = now;
+  // A fault is told before ends free jobs: else those may come here again.
   world_.send_controller(with_fault(world_.measure()));
   for (auto& [id, step] : steps_) {
     if (step.done) {
@@ -164,6 +166,8 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
   } else {
     JobId job;
     std::uint32_t attempt = 0;
+    // All other orders go to each step of a run. A message that names no run is for none: no job
+    // has the number 0.
     visit(
         [&](const auto& body) {
           if constexpr (requires {
@@ -190,6 +194,8 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
         if (is_of_job) steps_.erase(waiting.id);
         return is_of_job;
       });
+      // In this order: a launch on its way must find the run ended, ends that waited for their
+      // output wait no longer, and the node may be called clean only then.
       remember_past(StepId{job, attempt, kWholeRun}, 0);
       terminated_.insert({job, attempt});
       on_output_stored();
@@ -350,6 +356,7 @@ void Agent::end_turn() {
   const std::vector<LaunchStep> launches = std::exchange(launches_, {});
   const Result<TimePoint> recorded = world_.launch(launches);
   if (recorded.has_value()) {
+    // A slow disk is not the supervisor's delay: its time begins when the launch was recorded.
     for (const LaunchStep& launch : launches) steps_[launch.id].since = *recorded;
     return;
   }
@@ -444,6 +451,7 @@ void Agent::on_step_closed(const StepId& id, TimePoint now) {
   if (found == steps_.end() || found->second.done) return;
   found->second.is_linked = false;
   found->second.since = now;
+  // A supervisor keeps its end in the spool before it tells us, and may be gone in between.
   if (const auto done = world_.find_end(id)) finish(id, found->second, *done);
 }
 
@@ -503,6 +511,7 @@ void Agent::on_tick(TimePoint now) {
       world_.end_supervisor(id);
     }
     const bool is_missed = !step.done && !step.is_linked && now - step.since > kSupervisorLostAfter;
+    // Without a connection a supervisor may still live: the lock on its key says so (key_lock.h).
     if (is_missed && !world_.has_supervisor(id)) lose(id, step);
     if (is_connected_ && step.is_running && !step.is_told && !step.done) tell_running(id, step);
     if (!step.is_end_due || !is_connected_) continue;

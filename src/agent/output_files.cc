@@ -47,6 +47,8 @@ void OutputFiles::give_up(const OutputFileName& name, std::uint64_t offset) cons
   if (fd < 0) return;
   struct stat known {};
   if (::fstat(fd, &known) == 0 && known.st_blksize > 0) {
+    // Only whole blocks give room back. The file keeps its size: its offsets are those of the
+    // store.
     const auto block = static_cast<off_t>(known.st_blksize);
     const off_t end = static_cast<off_t>(offset) / block * block;
     if (end > 0) [[maybe_unused]]

@@ -70,6 +70,7 @@ OutputSent OutputShipper::message_of(const OutputFileName& name, TimePoint now) 
 
 bool OutputShipper::send_piece(const OutputFileName& name, File& file, TimePoint now) {
   OutputSent output = message_of(name, now);
+  // A piece without bytes asks how far the store is: nobody else knows.
   if (!file.is_asked) {
     file.is_asked = true;
     world_.send_output(output);
@@ -110,6 +111,7 @@ void OutputShipper::on_received(const OutputReceived& answer, TimePoint now) {
   file.stored = answer.next_offset;
   file.sent = file.is_known ? std::max(file.sent, file.stored) : file.stored;
   file.is_known = file.is_known || file.is_asked;
+  // Removed only when the store has the end, too: nobody else has these bytes.
   if (answer.is_end && file.is_end_sent && file.stored >= file.size) {
     world_.remove_output(entry->first);
     files_.erase(entry);

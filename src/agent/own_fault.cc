@@ -14,6 +14,7 @@ void OwnFault::begin(std::string text) {
 bool OwnFault::is_due(TimePoint now) {
   if (text_.empty()) return false;
   if (!next_look_.is_set()) {
+    // A disk that fills again and again would cost a job each time that the node comes back.
     const bool is_relapse = gone_since_.is_set() && now - gone_since_ < kRelapseWithin;
     pause_ = is_relapse ? std::min(pause_ + pause_, kLongestPause) : kFirstPause;
     next_look_ = now + pause_;

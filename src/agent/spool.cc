@@ -115,6 +115,7 @@ Result<Spool> Spool::open(const std::string& folder, std::vector<Known>& known) 
     newest = generation;
     spool.read_log(generation, steps);
   }
+  // Damage that the controller has been asked about is not asked about again.
   spool.identity_.has_lost_records |= spool.all_damage() > spool.known_damage_;
   spool.known_damage_ = std::min(spool.known_damage_, spool.all_damage());
   TRY(spool.open_log(newest + 1));
@@ -195,6 +196,7 @@ Status Spool::adopt(const Identity& identity) {
   const Status recorded = append(identity_record());
   const Status synced = recorded.has_value() ? sync() : recorded;
   if (synced.has_value()) return synced;
+  // Memory says what the disk says: the next agent will know no more.
   identity_ = before;
   known_damage_ = known_before;
   return synced;
@@ -247,6 +249,8 @@ Status Spool::launched(const std::vector<const LaunchStep*>& steps) {
     open_[step->id] = {generation_, step->launch_key};
     identity_.job_floor = std::max(identity_.job_floor, step->id.job);
   }
+  // On stable storage before any supervisor starts: after a crash an unrecorded launch would be
+  // taken for one that never began.
   TRY(append(bytes));
   return sync();
 }
@@ -256,6 +260,7 @@ void Spool::acknowledged(const StepId& step) {
   if (found == open_.end()) return;
   open_.erase(found);
   ends_.erase(step);
+  // Not synced: should a crash take it, the end is reported and acknowledged once more.
   [[maybe_unused]] const Status ignored =
       append(records::log_record(records::encode_message(ToAgent(AcknowledgeStep{step}))));
 }
@@ -281,6 +286,7 @@ void Spool::rotate() {
   // What was asked about goes with its log: else it would hide as much of what is damaged later.
   for (const std::uint64_t generation : unused) damage_.erase(generation);
   known_damage_ = std::min(known_damage_, all_damage());
+  // The new log says who this agent serves before the logs that said so are deleted.
   if (!open_log(generation_ + 1).has_value() || !append(identity_record()).has_value()) return;
   for (const std::uint64_t generation : unused) {
     ::unlink(log_name(folder_, generation).c_str());

@@ -7,6 +7,7 @@
 namespace muster {
 namespace {
 
+/// At most a twentieth of the time that passes is corrected: no limit is off by more than 5 %.
 constexpr std::int64_t kSlewShare = 20;
 
 Duration magnitude(Duration d) { return d < Duration() ? Duration() - d : d; }
@@ -27,6 +28,7 @@ void ClusterClock::update(const ClockReading& reading) {
     offset_ += std::clamp(ahead, Duration() - most, most);
     return;
   }
+  // A jump of another size is another jump: it has to stand for its own time.
   if (jump_ == Duration() || magnitude(ahead - jump_) > kJitter) jump_since_ = reading.steady;
   jump_ = ahead;
 }

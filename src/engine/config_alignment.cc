@@ -10,6 +10,8 @@ namespace muster {
 namespace {
 
 /// Puts the nodes in order and says where each of the configuration's own places has gone.
+/// Jobs refer to nodes by index: one that the file no longer names keeps its index, and new ones
+/// come last.
 std::vector<NodeIndex> align_nodes(const ClusterState& state, ClusterConfig& config) {
   std::map<std::string_view, std::size_t> place_of;
   for (std::size_t i = 0; i < config.nodes.size(); ++i) place_of[config.nodes[i].name] = i;
@@ -33,6 +35,8 @@ std::vector<NodeIndex> align_nodes(const ClusterState& state, ClusterConfig& con
   return moved;
 }
 
+/// A partition that the file no longer names keeps its index, too: jobs refer to it, and nothing
+/// starts there any more.
 PartitionConfig without_nodes(PartitionConfig partition) {
   partition.nodes.clear();
   partition.nodes_text.clear();
@@ -69,6 +73,7 @@ std::shared_ptr<const ClusterConfig> aligned_config(const ClusterState& state,
   const std::vector<NodeIndex> moved = align_nodes(state, *aligned);
   for (PartitionConfig& partition : aligned->partitions) {
     for (NodeIndex& node : partition.nodes) node = moved.at(node.value());
+    // In rising order, in which they are looked up (view_of).
     std::ranges::sort(partition.nodes);
   }
   align_partitions(state, *aligned);

@@ -10,6 +10,7 @@ Reply refused(Error error) {
   return reply;
 }
 
+/// Ids are counted in the draft and not in the state: a draft that is refused uses none up.
 Draft::Draft(const ClusterState& state, TimePoint now)
     : state_(state),
       now_(std::max(now, state.time())),
@@ -26,6 +27,7 @@ std::uint32_t Draft::allot_document(DocumentKind kind) {
 
 BlobId Draft::blob_for(const PreparedBlob& blob) {
   if (blob.bytes == nullptr) return BlobId(0);
+  // What the journal has already is not stored a second time.
   if (const BlobId known = state_.blobs().find(blob.digest); known.value() != 0) return known;
   const auto [entry, is_new] = new_blobs_.emplace(blob.digest, next_blob_);
   if (is_new) {

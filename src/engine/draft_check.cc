@@ -68,6 +68,7 @@ class Check {
   }
   Status operator()(const ArraySplit& event) {
     DraftedJob* record = find(event.array);
+    // The last element is the record itself and is never split off.
     const bool has_element =
         record != nullptr && record->remaining && record->remaining->test(event.index);
     if (!has_element || record->remaining->count() < 2) {

@@ -54,12 +54,14 @@ void Engine::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, Tim
   now_ = now;
   is_started_ = true;
   const bool is_new = state_.cluster_id().empty();
-  // Nothing is derived from the state yet that these two would have to be told.
+  // By append(): the modules have loaded nothing yet, and find these two in the state when they do.
   append(EpochStarted{epoch, is_new ? beginning.new_cluster_id : "", kEventRules});
   if (beginning.clock_step != Duration()) {
     append(ClockStepped{beginning.clock_step});
     now_ = now_ + beginning.clock_step;
   }
+  // Modules derive what they keep from the state that the last run left. What the new configuration
+  // changes reaches them as events.
   for (Module* module : modules_) module->load();
   const std::size_t known_nodes = state_.nodes().all().size();
   emit(ConfigApplied{aligned_config(state_, config)});
@@ -67,6 +69,7 @@ void Engine::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, Tim
        changes_of_new_nodes(state_, known_nodes, *config, beginning.first_status))
     emit(std::move(change));
   for (NodeChanged& change : changes_of_named_nodes(state_, *config)) emit(std::move(change));
+  // History has jobs that this state has lost: an id is never given twice.
   if (beginning.job_floor >= state_.next_job())
     emit(JobIdsReserved{JobId(beginning.job_floor.value() + 1)});
   for (Module* module : modules_) module->begin(beginning);
@@ -122,6 +125,7 @@ void Engine::draft_and_apply(Command& command) {
     replies = refused_all(command, sound.error());
   } else {
     apply(draft);
+    // In one batch with what it answers: after a crash a repeat finds both, or neither.
     if (command.request.is_set() && !draft.events.empty())
       emit(RequestAnswered{command.request, command.identity.user, replies});
   }
@@ -158,8 +162,11 @@ void Engine::work_on(JobId job) {
 
 void Engine::append(EventBody body) {
   Recorder recorder(*this);
+  // Named before the event is applied: should that end the process again and again, the next start
+  // knows which job to hold (hold_suspect).
   if (const JobId job = working_on_.value() != 0 ? working_on_ : job_of(body); job.value() != 0)
     port_.works_on(job);
+  // The time of events does not go back where a restored state is ahead of the clock.
   events_.push_back(Event{std::max(now_, state_.time()), std::move(body)});
   state_.apply(events_.back(), &recorder);
 }
@@ -178,6 +185,7 @@ Status Engine::check(const Draft& draft) {
 
 void Engine::apply(Draft& draft) {
   for (Module* module : modules_) module->before_apply(draft);
+  // Blobs come first: an event that refers to one that is not there stops the process.
   for (BlobWrite& blob : draft.blobs) {
     state_.add_blob(blob);
     new_blobs_.push_back(std::move(blob));
@@ -204,6 +212,8 @@ void Engine::mail(Mail mail) { outbox_.push_back(Outgoing{due(), std::move(mail)
 
 void Engine::on_tick() {
   if (!is_started_) return;
+  // Before the timers: the workload notices here that this process stood still, and judges no limit
+  // by that.
   for (Module* module : modules_) module->on_tick();
   for (std::size_t fired = 0; fired < kTimersPerTurn && timers_.is_due(now_); ++fired) {
     const Timer timer = timers_.pop();
@@ -243,6 +253,7 @@ void Engine::settle() {
 }
 
 void Engine::flush() {
+  // An answer waits for its own events, and one without events for those that it may rest on.
   const Seq seq = due();
   for (auto& [token, replies] : replies_) {
     for (Reply& one : replies) {
@@ -253,6 +264,7 @@ void Engine::flush() {
   }
   replies_.clear();
   if (events_.empty()) {
+    // With nothing on its way to the disk nobody would call us: what was asked leaves at once.
     if (undurable_.empty()) on_durable(state_.seq());
     return;
   }
@@ -269,6 +281,7 @@ void Engine::flush() {
 }
 
 void Engine::on_durable(Seq seq) {
+  // Followers first: who has the answer and asks a replica sees what was done.
   while (!undurable_.empty() && undurable_.front().batch->seq <= seq) {
     port_.publish(std::move(undurable_.front()));
     undurable_.pop_front();

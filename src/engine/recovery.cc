@@ -70,6 +70,7 @@ Status write_experiments(const ClusterState& state, const std::function<Status(s
 /// What had ended in the restored state, to an observer that does not know it.
 void report_ended(ClusterState& state, ApplyObserver& observer) {
   const Seq seq = state.seq();
+  // Observers add one to the state's number, as is right while a batch is applied.
   state.restore_seq(Seq(seq.value() - 1));  // it ended in that batch, or before
   state.jobs().for_each([&](const Job& job) {
     if (job.run != nullptr) {
@@ -114,6 +115,7 @@ void restore_slice(ClusterState& state, records::Slice slice) {
 
 Result<RecoveryReport> recover(Journal& journal, ClusterState& state, ApplyObserver* observer,
                                const RecoveryBounds& bounds) {
+  // From a checkpoint no newer than history, so that the replay passes each end that history lacks.
   const CheckpointSeal seal = TRY(journal.read_checkpoint(
       [&](records::Slice slice) {
         restore_slice(state, std::move(slice));
@@ -128,6 +130,8 @@ Result<RecoveryReport> recover(Journal& journal, ClusterState& state, ApplyObser
         fmt::format("it makes a state with hash {:016x} and was written from one with {:016x}",
                     state.hash(), seal.state_hash));
   }
+  // No checkpoint is as old as history: what ended before this one, as far as it still stands in
+  // it, is told from the state itself.
   if (observer != nullptr && seal.seq > bounds.history) report_ended(state, *observer);
   RecoveryReport report{seal.seq};
   TRY(journal.follow(seal.seq, [&](const EventBatch& batch) {

@@ -159,6 +159,7 @@ kj::Promise<std::vector<Reply>> Gateway::submit_named(const Identity& identity,
     if (!prepared.has_value()) return refusals(count, prepared.error());
     command.requests.push_back(std::move(prepared).value());
   }
+  // A dependency may name a job that has left memory: history knows how it ended.
   std::vector<JobId> past = past_jobs(state(), port_.now(), command.requests);
   if (past.empty()) return send_or_ask(std::move(command));
   return with_past(std::move(command), std::move(past)).then([this](Command decided) {
@@ -278,6 +279,7 @@ void Gateway::on_update(const DurableUpdate& update) {
   }
   if (!waiters_->empty()) wake_waiters(*update.batch);
   if (!stop_waiters_->empty()) wake_stop_waiters(*update.batch);
+  // A trial's end wakes those who follow its output: they ask again, and hear that it is over.
   for (const Event& event : update.batch->events) {
     const auto* ended = get_if<TrialEnded>(&event.body);
     if (ended != nullptr) port_.wake_log_readers({LogOwnerKind::kTrial, ended->trial.value()});

@@ -192,6 +192,7 @@ ListSlice QueryReplica::next_slice(const Query& query, JobListing& listing,
   if (const auto found = slices_.find(key); found != slices_.end()) {
     const CachedSlice& known = found->second;
     listing.pass(known.end, state_.next_job());
+    // To send a slice that is there costs little of a turn.
     return {known.slice.pages, known.slice.cost / kLooksPerJob};
   }
   ListSlice slice = make_slice(query, listing, reasons);

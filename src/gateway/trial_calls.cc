@@ -85,6 +85,8 @@ kj::Promise<std::optional<Error>> Gateway::report(const Identity& identity, Metr
   if (!trial.has_value()) return std::optional<Error>(trial.error());
   if (auto wrong = wrong_for_search(report)) return wrong;  // before it is stored
   begin_metrics(report);
+  // Durable before the search hears of it, and answered last: what was answered is neither lost nor
+  // unheard.
   auto stored = port_.store_report(report);
   return stored.then([this, identity, report = std::move(report)](
                          Result<ReportOutcome> outcome) -> kj::Promise<std::optional<Error>> {
@@ -168,6 +170,8 @@ kj::Promise<std::optional<Error>> Gateway::act_upon(std::vector<LogFinding> find
   }
   return kj::joinPromises(all.releaseAsArray())
       .then([](kj::Array<std::optional<Error>> errors) -> std::optional<Error> {
+        // Only a failure that may pass is told: all findings are acted upon again then, and what
+        // was done already changes nothing.
         for (std::optional<Error>& error : errors) {
           const bool is_passing = error && (error->code == ErrorCode::kUnavailable ||
                                             error->code == ErrorCode::kResourceExhausted);

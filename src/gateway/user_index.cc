@@ -26,6 +26,8 @@ void UserIndex::on_event(const Event& event, const ClusterState& state) {
   } else if (const auto* split = get_if<ArraySplit>(&event.body)) {
     added(split->element);
   } else if (const auto* evicted = get_if<JobsEvicted>(&event.body)) {
+    // Jobs that are gone are passed over: to take each out of its list would cost more than to
+    // build all anew now and then.
     gone_ += evicted->jobs.size();
     if (gone_ > kGoneMin && gone_ > listed_ / 2) build(state);
   }

@@ -176,7 +176,11 @@ int format_of(soci::session& sql) {
 void make_writable(soci::session& sql, int format) {
   std::string mode;
   sql << "PRAGMA journal_mode=WAL", soci::into(mode);
+  // In WAL mode FULL syncs at each commit; NORMAL may lose the last ones with the power. Source:
+  // sqlite.org/pragma.html, synchronous.
   sql << "PRAGMA synchronous=FULL";
+  // SQLite would move the log into the file in the midst of an append; tidy() does it when there is
+  // time.
   sql << "PRAGMA wal_autocheckpoint=0";
   long long limit = 0;
   sql << "PRAGMA journal_size_limit=" << kLogBytesKept, soci::into(limit);
@@ -196,6 +200,7 @@ Result<Epoch> SqliteJournal::take_lead(Epoch beyond) {
   TRY(sql_guard([&] {
     const long long least = stored(beyond.value());
     WriteTransaction transaction(sql_->session);
+    // Beyond what nodes have met, too: an older copy must not lead under an epoch that was used.
     sql_->session << "UPDATE meta SET value = MAX(value, :least) + 1 WHERE name = 'epoch'",
         soci::use(least);
     sql_->session << "SELECT value FROM meta WHERE name = 'epoch'", soci::into(epoch);
@@ -210,6 +215,8 @@ Status SqliteJournal::append(const std::vector<EventBatchRef>& batches, const Jo
   Seq last = last_;
   TRY(sql_guard([&] {
     WriteTransaction transaction(sql_->session);
+    // Looked at under the write lock: a newer leader may have taken over since the last append, and
+    // nothing of ours may come after its first batch.
     sql_->session << "SELECT value FROM meta WHERE name = 'epoch'", soci::into(epoch);
     if (static_cast<std::uint64_t>(epoch) != epoch_.value()) return;
     for (const EventBatchRef& batch : batches) {
@@ -455,6 +462,8 @@ Status SqliteJournal::add_slice(const std::string& record) {
 }
 
 Status SqliteJournal::finish_checkpoint(const CheckpointSeal& seal) {
+  // The manifest comes last. Slices without one were cut off by a crash: nobody reads them, and
+  // truncate() takes them away.
   return sql_guard([&] {
     const long long seq = stored(seal.seq.value());
     const long long format = seal.hash_format;
@@ -471,6 +480,8 @@ Result<bool> SqliteJournal::truncate(Seq history, std::uint32_t rows_max) {
     const long long limit = rows_max;
     long long kept = 0;
     long long newest = 0;
+    // What history lacks must be there to be replayed: only what the newest checkpoint covers that
+    // history has passed may go.
     sql_->session << "SELECT COALESCE(MAX(seq), 0) FROM checkpoints WHERE seq <= :h",
         soci::use(passed), soci::into(kept);
     sql_->session << "SELECT COALESCE(MAX(generation), 0) FROM checkpoints", soci::into(newest);
@@ -497,6 +508,8 @@ Result<bool> SqliteJournal::truncate(Seq history, std::uint32_t rows_max) {
 }
 
 Status SqliteJournal::tidy() {
+  // PASSIVE waits for no reader and keeps no writer out. Source:
+  // sqlite.org/c3ref/wal_checkpoint_v2.html.
   return sql_guard([&] { sql_->session << "PRAGMA wal_checkpoint(PASSIVE)"; });
 }
 
@@ -515,6 +528,7 @@ std::function<Status()> SqliteJournal::tidy_beside() {
 Result<std::unique_ptr<Journal>> open_sqlite_journal(const SqliteJournalOptions& options) {
   std::unique_ptr<Journal> journal;
   int format = 0;
+  // The log may hold pages that a failed sync dropped and the kernel calls clean (sqlite_log.h).
   if (!options.is_read_only) TRY(rewrite_log(options.path));
   TRY(sql_guard([&] {
     const char* const mode = options.is_read_only ? " readonly=true" : "";
@@ -529,9 +543,11 @@ Result<std::unique_ptr<Journal>> open_sqlite_journal(const SqliteJournalOptions&
     if (!options.is_read_only) make_writable(sql, format);
     long long last = 0;
     long long generation = 0;
+    // A journal that was truncated may end with its checkpoint.
     sql << "SELECT COALESCE(MAX(seq), 0) FROM (SELECT seq FROM batches UNION ALL SELECT seq FROM "
            "checkpoints)",
         soci::into(last);
+    // By slices, not manifests: a checkpoint that was cut off has used its number.
     sql << "SELECT COALESCE(MAX(generation), 0) FROM slices", soci::into(generation);
     if (!options.is_read_only) statements->prepare();
     journal = std::make_unique<SqliteJournal>(options.path, std::move(statements),

@@ -146,6 +146,7 @@ void Platform::after_event(const Event& event) {
 void Platform::tell_search(const Event& event) {
   const auto asked = search_asked_by(event.body, state_);
   const auto concerned = experiment_of(event.body, state_);
+  // The question is an event: a restart asks the search the same again, in the same order.
   if (asked) engine_.emit(*asked);
   if (!concerned) return;
   const Experiment& experiment = *state_.experiments().find(*concerned);
@@ -256,6 +257,8 @@ void Platform::resize(JobId id, std::uint32_t slots) {
     return;
   if (job->run != nullptr) {
     if (job->state != JobState::kRunning || job->run->stop) return;
+    // A trial cannot change its size while it runs: it is stopped, saves what it has, and begins
+    // again with the new number (after_run).
     wished_slots_[id] = slots;
     engine_.emit(
         StopRequested{id, {StopCall::kPreempt, now() + experiment.spec->preemption_timeout}});
@@ -390,9 +393,11 @@ void Platform::carry_on_experiments() {
     const std::size_t next = experiment == nullptr
                                  ? 0
                                  : requests::carry_on(draft, *experiment, carried.next, carried.by);
+    // Where the draft does not fit the experiment is given up: the next turn would draft the same.
     const bool is_sound = engine_.check(draft).has_value();
     const bool is_done = experiment == nullptr || next >= experiment->trials.size() || !is_sound;
     engine_.spend(std::max<std::size_t>(draft.events.size(), 1));
+    // Before the events are applied: they may begin this experiment again, at its first trial.
     if (is_done) {
       carried_on_.erase(carried_on_.begin());
     } else {

@@ -37,6 +37,7 @@ Timeline timeline_with_windows(const ClusterSnapshot& snapshot, const Plan& plan
                                TimePoint now) {
   Timeline timeline(snapshot, now, plan.options);
   for (const Window& window : plan.windows) {
+    // A job may take the room that was kept for itself, and what has started needs none.
     if (window.job == job || snapshot.find_pending(window.job) == nullptr) continue;
     timeline.keep(window);
   }
@@ -79,6 +80,8 @@ class FastPath {
   FastStart run() {
     if (!shape_.ready.contains(job_.rank())) return Hesitation::kNotReady;
     const auto newer = snapshot_.ready_since(plan_.revision);
+    // What the plan has not weighed must be known in full: a change that is forgotten could be the
+    // job that this one overtakes.
     const bool is_known = newer && snapshot_.changed_since(plan_.revision);
     if (!is_known || snapshot_.config_revision() > plan_.revision) return Hesitation::kPlanTooOld;
     Timeline timeline = timeline_with_windows(snapshot_, plan_, job_.id, now_);

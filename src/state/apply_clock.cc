@@ -26,6 +26,7 @@ void move(JobRun& run, const Mover& mover) {
 
 void move(Job& job, const Mover& mover) {
   mover(job.submit_time);
+  // A time that somebody gave with --begin stays.
   if (job.eligible_time != job.spec->begin_time) mover(job.eligible_time);
   for (TimePoint* time : {&job.start_time, &job.end_time, &job.suspend_time}) mover(*time);
   if (job.dependencies != nullptr) {

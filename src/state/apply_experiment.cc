@@ -50,6 +50,7 @@ void EventApplier::end(Experiment& experiment, ExperimentState ended) {
   state.experiments_.rehash(experiment);
 }
 
+/// Only by the earliest rules: since then ends and questions are events of their own.
 void EventApplier::imply_end(Experiment& experiment) {
   const auto ended = is_implied() ? end_state(experiment) : std::nullopt;
   if (ended) end(experiment, *ended);
@@ -114,6 +115,7 @@ void EventApplier::operator()(const ExperimentChanged& event) {
   if (event.share) experiment.share = *event.share;
   if (event.max_slots) experiment.max_slots = event.max_slots;
   if (event.retention) experiment.retention = *event.retention;
+  // Another retention may keep less: the collector looks again.
   if (event.retention) experiment.is_collected = false;
   if (event.is_collected) experiment.is_collected = true;
   if (event.max_concurrent) imply_input(experiment, LimitInput{*event.max_concurrent});
@@ -207,6 +209,7 @@ void EventApplier::operator()(const TrialEnded& event) {
   trial.awaits.reset();
   trial.is_waiting = false;
   trial.awaits_source = false;
+  // The job leaves memory, and a continued trial counts its runs on from here.
   if (const Job* job = state.jobs_.find(trial.job)) trial.last_run = last_run(*job);
   state.experiments_.rehash(trial);
   Experiment& experiment = experiment_at(trial.experiment);

@@ -64,6 +64,7 @@ void EventApplier::count_element(const Job& job, int step) {
   CHECK(step > 0 || record->array->active_elements > 0);
   record->array->active_elements =
       static_cast<std::uint32_t>(static_cast<int>(record->array->active_elements) + step);
+  // The job's own hash is brought up to date by change(), whose part this is.
   if (record != &job) state.jobs_.rehash(*record);
 }
 
@@ -170,6 +171,7 @@ void EventApplier::operator()(const JobEnding& event) {
     job.detail = event.detail.empty() ? nullptr : std::make_unique<std::string>(event.detail);
     job.hold_after = event.hold_after;
     job.flags = static_cast<std::uint16_t>(job.flags & ~job_flag::kRequeueAfter);
+    // Its nodes are not free before they have said that nothing of the run is left.
     if (had_run) job.flags |= job_flag::kCompleting;
     if (event.requeue_after) job.flags |= job_flag::kRequeueAfter;
   });
@@ -261,6 +263,7 @@ void EventApplier::operator()(const JobChanged& event) {
     if (event.time_limit) {
       job.time_limit = *event.time_limit;
       if (job.holds_resources() && !is_finished(job.state)) {
+        // Time in suspension is not counted against the limit.
         job.end_time = job.time_limit.is_infinite()
                            ? TimePoint::unset()
                            : job.start_time + job.time_limit + job.suspended_before;
@@ -317,6 +320,7 @@ void EventApplier::operator()(const JobsEvicted& event) {
     CHECK(job.is_over(), "job {} is evicted before its end", id.value());
     release(job.spec->script);
     release(job.spec->environment);
+    // Before it is gone: jobs that depend on the array may still ask how this element ended.
     remember_end(job);
     state.jobs_.erase(id);
   }
@@ -325,6 +329,8 @@ void EventApplier::operator()(const JobsEvicted& event) {
 /// The array's record, which stays as long as one of its elements, knows how they ended.
 void EventApplier::remember_end(const Job& job) {
   constexpr std::uint32_t kRemembered = 2;
+  // A journal of earlier rules is replayed by those: else its state would not have the hash that
+  // was recorded with it.
   if (state.rules_ < kRemembered) return;
   if (job.array_job.value() == 0 || job.array_job == job.id || !job.array_index) return;
   Job* record = state.jobs_.find_mutable(job.array_job);

@@ -20,6 +20,8 @@ void EventApplier::operator()(const StepCreated& event) {
   step.start_time = now;
   if (event.spec != nullptr && event.spec->environment.value() != 0)
     state.blobs_.reference(event.spec->environment);
+  // Special steps, the batch script's for one, have the highest numbers: ordinary ones count on
+  // below.
   if (event.step.step < kInteractiveStep) job.run->next_step = event.step.step + 1;
   job.run->steps_hash += hash_of(step);
   job.run->steps.push_back(std::move(step));

@@ -40,6 +40,7 @@ void CheckpointTable::put(CheckpointRef checkpoint) {
   hash_ -= hash_of(*known);
   const auto place = std::ranges::find(all, known);
   *place = checkpoint;
+  // In the order in which they were finished: latest() takes the last.
   if (known->state == CheckpointState::kActive) std::rotate(place, place + 1, all.end());
 }
 

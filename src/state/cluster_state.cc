@@ -15,6 +15,7 @@ void ClusterState::apply(const Event& event, ApplyObserver* observer) {
   CHECK(event.time >= time_, "time goes back from {} to {}", time_.microseconds(),
         event.time.microseconds());
   time_ = event.time;
+  // By the time of events, not a clock: every replica and every replay drops the same answers.
   answers_.expire(time_);
   visit(EventApplier{*this, observer, event.time}, event.body);
 }
@@ -62,6 +63,7 @@ std::uint64_t ClusterState::hash() const {
       .add(next_experiment_.value())
       .add(next_trial_.value());
   for (const std::uint32_t next : catalog_.next_ids()) rest.add(next);
+  // A state from before there were rules keeps the hash that it had.
   if (rules_ != 0) rest.add(rules_);
   return jobs_.hash() + nodes_.hash() + blobs_.hash() + experiments_.hash() + checkpoints_.hash() +
          catalog_.hash() + answers_.hash() + rest.digest();
@@ -151,6 +153,8 @@ void ClusterState::restore_experiment(Experiment experiment) {
   experiments_.insert(std::move(experiment));
 }
 
+/// Nodes are restored before: what of them is in use is in no checkpoint, and counted from the
+/// jobs.
 void ClusterState::restore_job(Job job) {
   job.spec_hash = muster::hash_of(*job.spec);
   if (job.run != nullptr) {

@@ -11,6 +11,8 @@ void EventApplier::operator()(const EpochStarted& event) {
   state.epoch_ = event.epoch;
   const bool had_causes = has_causes();
   state.rules_ = event.rules;
+  // Nodes get their causes at the event that brings the rule, so that every replay does it at the
+  // same place.
   if (!had_causes && has_causes()) find_all_causes();
   if (event.cluster_id.empty()) return;
   CHECK(state.cluster_id_.empty(), "cluster {} would become {}", state.cluster_id_,
@@ -27,6 +29,8 @@ void EventApplier::operator()(const ConfigApplied& event) {
   state.settings_ = event.config->settings;
   state.partitions_ = event.config->partitions;
   state.nodes_.configure(event.config->nodes);
+  // FirstJobId is for a new state alone: later it would give ids a second time. Source:
+  // slurm.conf(5).
   if (!state.is_configured_) state.next_job_ = JobId(state.settings_.first_job_id);
   state.is_configured_ = true;
   state.rehash_config();

@@ -16,6 +16,8 @@ std::uint64_t hash_of_use(const Node& node) {
   for (const JobId job : node.jobs) hasher.add(job.value());
   for (const std::uint64_t word : node.used_cpus.words()) hasher.add(word);
   for (const auto& [name, devices] : node.used_gres) {
+    // A pool that was used once must hash like one that never was: a restored state has no entry
+    // for it.
     if (devices.empty()) continue;
     hasher.add(name);
     for (const std::uint64_t word : devices.words()) hasher.add(word);
@@ -29,6 +31,7 @@ void NodeTable::configure(const std::vector<NodeConfig>& nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto index = NodeIndex(static_cast<std::uint32_t>(i));
     if (i >= nodes_.size()) nodes_.emplace_back();
+    // Jobs hold their grants by the node's index.
     CHECK(nodes_[i].config.name.empty() || nodes_[i].config.name == nodes[i].name,
           "node {} changed its place in the configuration", nodes[i].name);
     nodes_[i].config = nodes[i];

@@ -139,6 +139,7 @@ void fill_allocation(JobView& view, const Job& job, const ClusterState& state, Q
   for (const NodeGrant& grant : grants) view.memory_mib += grant.memory_mib;
   view.usage += job.run->forgotten.usage;
   if (job.run->forgotten.exit > view.derived_exit) view.derived_exit = job.run->forgotten.exit;
+  // The highest exit of srun's steps. Source: sacct(1), DerivedExitCode.
   for (const StepState& step : job.run->steps) {
     view.usage += step.usage;
     if (step.exit > view.derived_exit && step.id.step < kInteractiveStep)
@@ -210,6 +211,7 @@ JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail,
     view.reasons = not_its_turn(job, std::max(now, state.time()));
     if (view.reasons.word == PendingReason::kNone && reasons != nullptr) view.reasons = *reasons;
   }
+  // To users a priority of 0 means that the job is held. Source: scontrol(1), Priority.
   view.priority = job.is_held() ? 0 : std::max<std::int64_t>(1, job.priority);
   view.partition = partition_list(job, state);
   view.time_limit = job.time_limit;

@@ -89,6 +89,7 @@ void OutputCapture::finish() {
     });
     for (const auto& [of, piece] : pieces) write(of, piece);
   }
+  // On a full disk this makes the room for the line that says what is missing.
   give_up_reserve();
   for (const auto& [of, file] : files_) write(of, "");
 }

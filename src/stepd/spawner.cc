@@ -42,6 +42,7 @@ int run_spawner(int fd, const std::function<int(std::string)>& run_step) {
       continue;  // a fork that fails leaves no supervisor: the agent reports the step as lost
     ::close(fd);
     ::signal(SIGCHLD, SIG_DFL);
+    // A supervisor outlives the agent, and a terminal that the agent was started from.
     ::setsid();
     ::_exit(run_step(std::move(bytes)));
   }

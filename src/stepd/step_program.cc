@@ -136,6 +136,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   void report(const FromAgent& message) override {
     last_report_ = records::encode_message(message);
     if (holds_alternative<StepDone>(message)) unkept_ = records::log_record(last_report_);
+    // The spool first: an agent that dies with the message finds the end there.
     keep_exit();
     if (agent_ != nullptr) agent_->send(last_report_);
   }
@@ -174,6 +175,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       return io_.provider->getTimer().afterDelay(kRedial).then([this] { return agent_loop(); });
     }
     agent_ = std::make_unique<MessageLink>(socket_stream(io_, *fd));
+    // Whoever listens now may be another agent than the one that was told.
     agent_->send(last_report_.empty() ? records::encode_message(FromAgent(hello())) : last_report_);
     return agent_
         ->run([this](std::string bytes) {

@@ -6,6 +6,8 @@
 namespace muster {
 namespace {
 
+/// The controller enforces the job's limit. A node ends a job's step by itself only so much later:
+/// then nobody has reached it.
 constexpr Duration kDeadlineGrace = Duration::seconds(60);
 
 }  // namespace
@@ -34,6 +36,8 @@ void StepSupervisor::on_started(std::size_t task_count, const std::optional<Erro
     done.launch_key = launch_key_;
     done.node_rank = node_rank_;
     done.error = failure->text();
+    // What the node lacks (disk_error) is its own fault, and what may come back ends by itself. Any
+    // other failure is the job's.
     done.may_pass = failure->code == ErrorCode::kResourceExhausted;
     done.is_node_fault = done.may_pass || failure->code == ErrorCode::kUnavailable;
     done.tasks.assign(std::max<std::size_t>(1, task_count), failed_with);
@@ -48,6 +52,7 @@ void StepSupervisor::on_started(std::size_t task_count, const std::optional<Erro
     if (warning_signal_ != 0) warning_time_ = std::max(now, own_end_ - warning_lead_);
   }
   port_.report(StepRunning{id_, launch_key_});
+  // These orders came before there were tasks.
   if (is_suspended_) port_.suspend(true);
   if (stop_) ask_to_stop(*stop_);
   if (early_) terminate(early_->cause, early_->kill_wait, now);
@@ -83,6 +88,7 @@ void StepSupervisor::terminate(const std::string& cause, Duration kill_wait, Tim
   }
   if (phase_ == Phase::kKilling || phase_ == Phase::kEnded) return;
   is_ended_by_order_ = true;
+  // Frozen processes act on no signal.
   if (is_suspended_) port_.suspend(false);
   is_suspended_ = false;
   if (phase_ == Phase::kRunning && !cause.empty()) port_.notice(cause);
@@ -120,6 +126,8 @@ void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
     if (order->job == id_.job && order->attempt == id_.attempt) suspend(order->is_suspend, now);
   } else if (const auto* change = get_if<ChangeEnd>(&message);
              change != nullptr && change->job == id_.job && change->attempt == id_.attempt) {
+    // By the time that is left: the end is on the controller's clock, which this node does not
+    // share.
     deadline_ = now + change->time_left + kDeadlineGrace;
   }
 }

@@ -213,8 +213,10 @@ class TaskStarter {
     StartedTasks started;
     for (std::uint32_t local = 0; local < ranks_.size(); ++local) {
       auto task = start_one(local);
+      // A stream ends when nobody holds its other end, and neither may we.
       close_theirs();
       if (!task.has_value()) {
+        // All tasks of a step start, or none.
         for (const StartedTask& earlier : started.tasks) ::kill(earlier.pid, SIGKILL);
         failed_with = ExitStatus::exited(exec_error_ != 0 ? exec_error_ : 1);
         if (launch_.step == nullptr && notice_fd_ >= 0)

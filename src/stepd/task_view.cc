@@ -108,6 +108,8 @@ class ViewMaker {
     if (::unshare(CLONE_NEWNS) != 0)
       return fail(ErrorCode::kFailedPrecondition, "this host allows no mount namespace",
                   std::strerror(errno));
+    // As a slave this namespace still sees what the host mounts, and the host nothing of what is
+    // mounted here. Source: mount_namespaces(7).
     const bool is_done =
         ::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) == 0 &&
         ::mount("tmpfs", folder_.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, kPrivateFolders) == 0;

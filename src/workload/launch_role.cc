@@ -185,6 +185,7 @@ void LaunchRole::fail_launch(const StepId& id, const std::string& why, bool is_n
   const Job* job = running_job(state_, id.job, id.attempt);
   const StepState* step = job == nullptr ? nullptr : job->run->find_step(id.step);
   if (step == nullptr || !step->is_running()) return;
+  // Copies: the last part's end, given below, ends the step and drops its progress.
   const auto layout = step->layout;
   const StepProgress progress = roles_.runs->progress(id);
   const bool ends_run = id.step == kBatchStep || (job->spec->kind == JobKind::kRun &&
@@ -241,6 +242,7 @@ void LaunchRole::on_blob(BlobId id, Result<Bytes> bytes) {
   const std::set<StepId> steps = std::move(found->second);
   waiting_launches_.erase(found);
   if (!bytes.has_value()) {
+    // Else the next submission with the same bytes would be given the damaged copy, and fail, too.
     state_.do_not_share(id);
     for (const StepId& step : steps) {
       fetched_.erase(step);

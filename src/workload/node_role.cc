@@ -167,6 +167,8 @@ Result<NodeIndex> NodeRole::on_register(const RegisterNode& hello) {
                 "add a NodeName line for it, or start the agent with --name of one that is there");
   }
   NodeLink& link = links_[index->value()];
+  // Two agents under one name would each start the node's steps. One that has died is replaced as
+  // soon as it counts as silent.
   const bool is_heard =
       now() - std::max(link.last_contact, timeout_since_) <= roles_.options.silence;
   if (link.is_connected && link.agent_id != hello.agent_id && is_heard) {
@@ -208,7 +210,9 @@ Result<NodeIndex> NodeRole::on_register(const RegisterNode& hello) {
   (event.shortfall.empty() ? event.clear_conditions : event.set_conditions) |=
       node_condition::kInvalid;
   event.clear_conditions |= forgiven_by(state_.settings().return_to_service);
+  // No process outlives a boot, so that no agent will ever report the ends of what ran before it.
   if (!is_same_boot) fail_jobs_on(*index, fmt::format("node {} restarted", hello.node_name));
+  // The registration names all that is there: fences are put up anew from it.
   link.fenced.clear();
   link.fenced_steps.clear();
   std::size_t others = 0;  // steps there of runs of ours, of which the state knows nothing
@@ -238,6 +242,8 @@ Result<NodeIndex> NodeRole::on_register(const RegisterNode& hello) {
                     hello.node_name, other.job.value(), other.step,
                     others == 1 ? "" : fmt::format(" and {} more", others - 1)));
   }
+  // The planner keeps away from a node that does not respond: it counts as one until others' work
+  // is gone (welcome_back).
   if (link.is_fenced()) {
     event.clear_conditions &= static_cast<std::uint16_t>(~node_condition::kNotResponding);
     event.set_conditions |= node_condition::kNotResponding;
@@ -280,6 +286,7 @@ void NodeRole::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same
   for (const KnownStep& known : hello.steps) {
     const Job* job = running_job(state_, known.id.job, known.id.attempt);
     const StepState* step = own_step(job, known.id, known.launch_key);
+    // The state has its end, a launch that was given up for one, while the node goes on with it.
     const bool is_given_up =
         step != nullptr && !step->is_running() && known.phase != StepPhase::kEnded;
     if (is_given_up) engine_.send(node, SignalStep{known.id, SIGKILL, false, known.launch_key});
@@ -332,6 +339,7 @@ void NodeRole::launch_or_find(NodeIndex node, const RegisterNode& hello) {
       });
       if (is_named) continue;
       if (may_have_forgotten || roles_.runs->progress(step.id).running.test(*part)) {
+        // It counts as begun until the agent has found out: nothing else may launch it meanwhile.
         roles_.runs->progress(step.id).running.set(*part);
         wanted.steps.push_back({step.id, StepPhase::kRunning, job.run->launch_key_of(step)});
       } else if (!is_finished(job.state)) {
@@ -339,6 +347,8 @@ void NodeRole::launch_or_find(NodeIndex node, const RegisterNode& hello) {
       }
     }
   }
+  // An agent that has lost records is told even when nothing is wanted: only this order lets it
+  // trust its spool again.
   if (may_have_forgotten || !wanted.steps.empty()) engine_.send(node, std::move(wanted));
 }
 
@@ -473,6 +483,8 @@ void NodeRole::hear(NodeIndex index, const FromAgent& message) {
     const Job* job = running_job(state_, done->id.job, done->id.attempt);
     const StepState* step = own_step(job, done->id, done->launch_key);
     const bool was_fenced = link.fenced_steps.erase({done->id, done->launch_key}) > 0;
+    // Where the job goes on and the number is another launch's, after an older state was put back,
+    // the end is nobody's: the agent may forget it, and no step ends with it.
     if (job == nullptr || step != nullptr) {
       count_losses(index, *done);
       roles_.runs->on_step_done(index, *done);

@@ -33,6 +33,8 @@ StepPart whole_of(const StepState& step, const StepProgress& progress) {
     whole.usage += part.usage;
     if (whole.detail.empty()) whole.detail = part.detail;
   }
+  // One task that was killed for memory explains what became of the others: whatever they exited
+  // with, the step ran out of memory.
   const bool is_out_of_memory =
       progress.is_out_of_memory || step.exit.signal() == kOutOfMemorySignal;
   if (is_out_of_memory) whole.exit = ExitStatus::signalled(kOutOfMemorySignal);
@@ -71,11 +73,16 @@ RunRole::RunRole(WorkloadRoles& roles)
 
 void RunRole::begin() {
   state_.jobs().for_each([&](const Job& job) {
+    // No client could renew its lease while no controller ran: each gets a whole one.
     if (job.spec->kind != JobKind::kBatch && !job.is_over()) begin_lease(job.id);
     if (job.run == nullptr) return;
     for (const StepState& step : job.run->steps) {
       if (!step.is_running()) continue;
+      // What had begun counts as running, so that a node that has lost its record is asked about
+      // the step rather than told to launch it.
       if (!step.begun.empty()) progress_[step.id].running = step.begun;
+      // Nothing says whether the launch left before this start, so that the nodes' time begins
+      // anew.
       if (!is_finished(job.state) && step.begun.count() < step.layout->nodes.size())
         roles_.launches->watch_launch(step.id);
     }
@@ -138,6 +145,8 @@ void RunRole::on_lease_over(const Job& job) {
   const auto lease = leases_.find(job.id);
   if (lease == leases_.end()) return;
   if (lease->second > now()) {
+    // Renewals move the deadline and leave the timer alone: it is set once a lease, not once a
+    // renewal.
     engine_.timers().set(Timer{lease->second, job.id, 0, TimerKind::kLease});
   } else if (!job.is_over() && !is_finished(job.state)) {
     end_job(job.id, JobState::kCancelled, "its client has gone away");
@@ -162,7 +171,8 @@ void RunRole::on_step_done(NodeIndex node, const StepDone& done) {
   const Job* job = running_job(state_, done.id.job, done.id.attempt);
   const StepState* step = job == nullptr ? nullptr : job->run->find_step(done.id.step);
   if (step == nullptr || !step->is_running()) {
-    // Known already, or of a run that is over.
+    // The end is in the state, or its run is over: unless it is acknowledged, the agent keeps the
+    // record and reports it again.
     engine_.send(node, AcknowledgeStep{done.id, done.launch_key});
     return;
   }
@@ -170,6 +180,8 @@ void RunRole::on_step_done(NodeIndex node, const StepDone& done) {
   for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
     if (step->layout->nodes[i].node != node || progress.done.test(i)) continue;
     progress.done.set(i);
+    // The part's outcome is in memory alone until all parts are in. Should this process and the
+    // node's record be lost before, this says that the part is not to be started again.
     if (!step->begun.test(i)) heard_starts_.push_back({now(), done.id, i});
     if (has_released(*job, node))
       continue;  // told to an earlier controller: its part is in the state
@@ -183,6 +195,7 @@ void RunRole::on_step_done(NodeIndex node, const StepDone& done) {
     progress.is_lost = progress.is_lost || done.is_lost;
     progress.is_node_fault = progress.is_node_fault || done.is_node_fault;
     progress.is_timeout = progress.is_timeout || done.is_timeout;
+    // A lost supervisor says little about its node: several in a row drain it (count_losses).
     if (done.is_node_fault && !done.is_lost) roles_.nodes->drain_for_launch(node, done);
   }
   if (progress.done.count() == step->layout->nodes.size()) finish_step(*job, *step);
@@ -196,10 +209,13 @@ void RunRole::finish_step(const Job& job, const StepState& step) {
   const StepPart whole = whole_of(step, progress);
   StepEnded ended{step.id, step_state(job, whole, progress.is_timeout), whole.exit, whole.usage,
                   whole.detail};
+  // A step without an exit of its own, because it was lost or refused, must not read as a success.
   if (!ended.detail.empty() && ended.exit.is_success()) ended.exit = ExitStatus::exited(1);
   const auto nodes = step.layout;
   const std::uint64_t launch_key = job.run->launch_key_of(step);
   engine_.emit(ended);
+  // After the event: what is sent waits for the batch as far as it has come, and an agent that is
+  // acknowledged earlier forgets an end that a crash would take from us.
   for (const NodeGrant& grant : nodes->nodes)
     engine_.send(grant.node, AcknowledgeStep{ended.step, launch_key});
   if (!is_finished(job.state)) end_with_step(job.id, ended, progress);
@@ -244,6 +260,7 @@ void RunRole::end_with_step(JobId id, const StepEnded& ended, const StepProgress
     engine_.warn(fmt::format("job {} is held: the supervisors of its last {} runs were lost",
                              id.value(), NodeLink::kLossesMax));
   }
+  // Source: slurm.conf(5), RequeueExit and RequeueExitHold. A code in both lists holds the job.
   if (is_batch && is_in(state_.settings().requeue_exit, ended.exit.code()))
     ending.requeue_after = job.spec->is_requeue;
   if (is_batch && is_in(state_.settings().requeue_exit_hold, ended.exit.code())) {
@@ -260,6 +277,7 @@ void RunRole::on_ending(const Job& job) {
   leases_.erase(job.id);
   if ((job.flags & job_flag::kRequeueAfter) == 0) lost_runs_.erase(job.id);
   roles_.timers->arm(job);
+  // No step of the job will end to make room: a srun that waits for some would wait for ever.
   if (const auto waiting = waiting_steps_.find(job.id); waiting != waiting_steps_.end()) {
     for (Command& command : waiting->second) {
       Reply reply;
@@ -339,6 +357,7 @@ void RunRole::after_clean(JobId id) {
   constexpr std::uint16_t kByUsers = job_flag::kUserHeld | job_flag::kAdminHeld;  // while it ran
   JobRequeued requeued{id, now() + state_.settings().requeue_delay,
                        static_cast<std::uint16_t>(job.hold_after | (job.flags & kByUsers))};
+  // Source: slurm.conf(5), SchedulerParameters, max_batch_requeue.
   const bool is_too_often =
       job.attempt + 1 > state_.settings().max_batch_requeue && job.state == JobState::kFailed;
   if (is_too_often) requeued.flags |= job_flag::kRequeueHeld;
@@ -374,6 +393,7 @@ void RunRole::end_job(JobId id, JobState state, std::string cause) {
 void RunRole::retry_waiting_steps_of(JobId id) {
   const auto waiting = waiting_steps_.find(id);
   if (waiting == waiting_steps_.end()) return;
+  // Taken out first: a step that still finds no room puts itself back.
   std::vector<Command> commands = std::move(waiting->second);
   waiting_steps_.erase(waiting);
   for (Command& command : commands) engine_.handle(std::move(command));
@@ -468,6 +488,7 @@ Reply RunRole::create_step(const PreparedStep& request, const Identity& identity
   auto created = requests::create_step(state_, request.job, std::move(spec), identity);
   if (!created.has_value()) {
     reply.error = created.error();
+    // Source: srun(1), --immediate: a step that does not fit now is refused, not kept.
     if (created.error().code == ErrorCode::kUnavailable && is_immediate) {
       reply.error->code = ErrorCode::kFailedPrecondition;
     } else if (created.error().code == ErrorCode::kUnavailable) {

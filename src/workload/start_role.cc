@@ -43,6 +43,7 @@ Status StartRole::check_satisfiable(const JobSpec& spec,
 }
 
 std::size_t StartRole::tries_per_turn(std::size_t nodes) {
+  // Many nodes make a try dear: the turn stays short because there are fewer tries.
   return std::clamp<std::size_t>(200'000 / std::max<std::size_t>(nodes, 1), 16, 512);
 }
 
@@ -121,6 +122,8 @@ void StartRole::on_plan(const PlanResult& result) {
     plan->revision = revision;
   }
   while (!revisions_.empty() && revisions_.front().first < result.seq) revisions_.pop_front();
+  // The planner has just tried all of them. Only where room had appeared that the last walk did not
+  // come to the end of, the new plan's successors are walked at once.
   has_freed_ = has_freed_ || (plan_ != nullptr && next_successor_ < plan_->successors.size());
   plan_ = std::move(plan);
   next_successor_ = plan_->successors.size();
@@ -137,6 +140,8 @@ bool StartRole::commit(const sched::Start& start) {
 }
 
 bool StartRole::commit_start(const sched::Start& start) {
+  // The plan was made from an older state: since then the job may have been cancelled, held or
+  // started, and its array's throttle used up.
   const Job* job = state_.jobs().find(start.job);
   if (job == nullptr || !job->is_pending() || standing_hold(*job) != PendingReason::kNone ||
       engine_.refusal())

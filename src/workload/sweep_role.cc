@@ -79,6 +79,7 @@ bool SweepRole::begin_sweep(const Command& command) {
 /// True: it is done and answered. Each part is a draft of its own: a part that is refused is not
 /// applied, those before it stay.
 bool SweepRole::advance(Sweeping& sweeping) {
+  // For each part again: who asked is forgotten at the end of a turn.
   engine_.remember_asker(sweeping.asker);
   Draft draft(state_, engine_.now());
   const std::size_t done = sweeping.sweep.step(draft, engine_.allowance(), draft.signals);
@@ -92,6 +93,7 @@ bool SweepRole::advance(Sweeping& sweeping) {
     engine_.apply(draft);
   }
   if (!reply.error && !sweeping.sweep.is_done()) return false;
+  // A repeat of what changed nothing does no harm, and its answer would lie in every replica.
   if (sweeping.request.is_set() && sweeping.has_changed) {
     engine_.emit(RequestAnswered{sweeping.request, sweeping.identity.user, {kept_of(reply)}});
   }

@@ -87,6 +87,7 @@ void TimerRole::arm(const Job& job) {
 }
 
 void TimerRole::fire(const Timer& timer, const Job& fired) {
+  // A timer is not removed when what it was set for moves: each case looks at the job anew.
   const Job* job = &fired;
   const bool is_running = job->state == JobState::kRunning && job->attempt == timer.attempt;
   switch (timer.kind) {

@@ -94,7 +94,10 @@ Reply Workload::handle(Draft& draft, const PreparedRequest& request, const Ident
 }
 
 void Workload::before_apply(const Draft& draft) {
+  // A job that starts at once is launched from memory, not read back from the journal.
   for (const BlobWrite& blob : draft.blobs) launches_.keep_blob(blob);
+  // Before the events: the signals name steps as the draft found them, and an end in the same draft
+  // may take them away.
   runs_.send_signals(draft.signals);
 }
 
@@ -113,6 +116,7 @@ struct Workload::Follower {
   void operator()(const JobSubmitted& event) {
     workload.starts_.queue_candidate(event.job);
     workload.timers_.arm(job(event.job));
+    // A batch job needs no client; any other is of no use to anybody once its client is gone.
     if (event.spec->kind != JobKind::kBatch) workload.runs_.begin_lease(event.job);
   }
   void operator()(const ArraySplit& event) { workload.timers_.arm(job(event.element)); }
@@ -173,6 +177,7 @@ void Workload::after_event(const Event& event) {
 void Workload::on_timer(const Timer& timer, const Job& job) { timers_.fire(timer, job); }
 
 void Workload::on_tick() {
+  // First: what was silent because this process stood still must not be taken for dead.
   nodes_.notice_pause();
   nodes_.watch_nodes();
   launches_.serve_launches();
@@ -187,6 +192,8 @@ void Workload::on_tick() {
 void Workload::before_end() { starts_.begin_tries(nodes_.links().size()); }
 
 bool Workload::settle() {
+  // Ends come before starts: they free the room that starts take, and decide the dependencies that
+  // make jobs eligible.
   nodes_.end_jobs_on_downed();
   runs_.finish_endings();
   dependencies_.decide_dependencies();

@@ -145,6 +145,7 @@ std::shared_ptr<JobSpec> job_of(const CreateExperiment& create, const Experiment
   job->script = job->environment = BlobId();
   job->trial = TrialId();
   job->runs_before = 0;
+  // Whether a run comes back is for its trial to say (trial_rules.cc), not for --no-requeue.
   job->is_requeue = true;
   job->given |= given_option::kRequeue;
   job->is_held = false;

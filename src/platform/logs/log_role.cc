@@ -38,6 +38,7 @@ void LogRole::on_done(std::uint64_t token, const std::optional<Error>& error, Ti
     repeat_time_ = std::min(repeat_time_, now + kRetry);
     return;
   }
+  // What is refused for good would be refused again, and hold up the stream for ever.
   piece.token = 0;
   piece.findings.clear();
 }
@@ -88,6 +89,7 @@ void LogRole::store(TimePoint now) {
   const auto offsets = store_.append(fragments);
   std::size_t i = 0;
   if (!offsets.has_value()) {
+    // Back to the front: a stream is stored in its own order.
     for (Piece& piece : ready) piece.fragment = std::move(fragments[i++]);
     pieces_.splice(pieces_.begin(), ready);
     return refuse(offsets.error(), now);
@@ -96,6 +98,7 @@ void LogRole::store(TimePoint now) {
   for (const Piece& piece : ready) {
     const LogStreamId stream = fragments[i].id();
     if (fragments[i].is_end) watch_.forget(stream);
+    // Only now that it is stored: the node gives up what is acknowledged.
     port_.acknowledge(piece.node, OutputReceived{stream, (*offsets)[i], fragments[i].is_end});
     ++i;
   }

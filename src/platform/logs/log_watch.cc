@@ -70,6 +70,7 @@ std::string LogWatch::take_lines(Stream& stream, const LogFragment& fragment) {
   std::string_view bytes = fragment.bytes;
   const std::uint64_t end = fragment.offset + bytes.size();
   std::string text;
+  // Sent again: its lines have been read.
   if (end < stream.next_offset) return text;
   if (fragment.offset > stream.next_offset) {  // what is missing ends the line before it
     if (!stream.tail.empty()) text = std::exchange(stream.tail, {}) + "\n";

@@ -48,6 +48,8 @@ Result<EventBatch> drop_job(ClusterState& state, JobId id, Epoch epoch, TimePoin
   ending.state = JobState::kCancelled;
   ending.exit = ExitStatus::signalled(SIGKILL);
   ending.detail = kWhy;
+  // No node can be asked. One that still runs it is told to end it when it registers, and takes no
+  // work before.
   ending.is_clean = true;
   add(std::move(ending));
   job = state.jobs().find(id);

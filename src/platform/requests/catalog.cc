@@ -165,6 +165,7 @@ Result<Document> completed(Draft& draft, const StoreDocument& store, const Ident
       return fail(ErrorCode::kConflict, fmt::format("{} was changed meanwhile", known->name),
                   "read it again");
     }
+    // The time says which version a client has read: no two have the same.
     if (!store.is_import)
       document.change_time =
           std::max(document.change_time, known->change_time + Duration::microseconds(1));
@@ -249,6 +250,7 @@ Reply record_checkpoint(Draft& draft, const RecordCheckpoint& note, const Identi
     if (!own.has_value()) return refused(own.error());
     if (*known == wanted) return {};
     if (!note.is_change && known->state != CheckpointState::kActive) {
+      // A client whose answer was lost reports again.
       const bool is_repeat = known->state == wanted.state && known->resources == wanted.resources &&
                              known->metadata == wanted.metadata;
       if (is_repeat) return {};

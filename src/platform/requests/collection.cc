@@ -157,6 +157,8 @@ Reply collect(Draft& draft, const CollectCheckpoints& collect) {
   const Experiment* experiment = state.experiments().find(collect.experiment);
   const bool is_due = experiment != nullptr && is_final(experiment->state) &&
                       experiment->state < ExperimentState::kDeleting;
+  // The collector decided by the retention that it read: if that has changed since, it decides
+  // anew.
   if (!is_due || experiment->is_collected || experiment->retention != collect.retention)
     return reply;
   const KeptCheckpoints kept(state);
@@ -186,6 +188,7 @@ Reply collect(Draft& draft, const CollectCheckpoints& collect) {
       return reply;
     }
   }
+  // Recorded even where nothing goes: else the collector would ask again without end.
   ExperimentChanged change;
   change.experiment = experiment->id;
   change.is_collected = true;

@@ -45,6 +45,7 @@ Status check(const Experiment& experiment, const PreparedContinuation& prepared)
     return refuse(fmt::format("a search by {} cannot be continued", experiment.spec->searcher),
                   "fork it: muster experiment fork; searches by single, random and grid can be");
   }
+  // The gateway made the new specification out of one that it read before, on another thread.
   if (experiment.spec_hash != prepared.basis)
     return fail(ErrorCode::kConflict, fmt::format("experiment {} was changed meanwhile", id),
                 "try again");

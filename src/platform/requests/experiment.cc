@@ -575,6 +575,7 @@ Reply report_trial(Draft& draft, const ReportTrial& report, const Identity& iden
     return reply;
   }
   TrialReported event{trial.id, {metric->value, *units}, false, false};
+  // A client whose answer was lost reports again.
   const bool is_repeat =
       trial.metric && trial.units == *units &&
       std::bit_cast<std::uint64_t>(*trial.metric) == std::bit_cast<std::uint64_t>(metric->value);
@@ -684,6 +685,7 @@ void give_up(Draft& draft, const Experiment& experiment, std::string why) {
 Reply decide(Draft& draft, const SearchDecision& decision) {
   Reply reply;
   const Experiment* experiment = draft.state().experiments().find(decision.decided.experiment);
+  // A decision may come twice, or late: one that is not upon the present inputs is passed over.
   if (experiment == nullptr || !is_searching(experiment->state) ||
       experiment->covered != decision.basis)
     return reply;
@@ -703,6 +705,7 @@ Reply decide(Draft& draft, const SearchDecision& decision) {
   TrialId id = first;
   for (const TrialPlan& plan : event.created) {
     if (const Status submitted = consequences.submit_trial(id, plan); !submitted.has_value()) {
+      // This may pass, and the decision is sent again until it is taken.
       if (submitted.error().code == ErrorCode::kResourceExhausted) {
         reply.error = submitted.error();
       } else {

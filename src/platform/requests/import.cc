@@ -23,6 +23,7 @@ Reply import_experiment(Draft& draft, const ImportExperiment& import, const Iden
   if (auto error = not_an_operator(identity)) return refused(std::move(*error));
   ImportedExperiment experiment = import.experiment;
   Reply reply;
+  // An import that broke off is run again as a whole.
   if (const Experiment* known =
           draft.state().experiments().find_imported_experiment(experiment.spec->imported_from)) {
     reply.experiment = known->id;

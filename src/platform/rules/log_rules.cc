@@ -74,6 +74,8 @@ LogConsequence consequence_of(const ClusterState& state, const Trial& trial,
   if (trial.is_over()) return consequence;
   const Job* job = state.jobs().find(trial.job);
   CHECK(job != nullptr, "trial {} has no job", trial.id.value());
+  // A line may be read when its run is over and the next one has been decided upon: that is ended,
+  // too.
   const bool has_failed =
       std::ranges::find(trial.failed_runs, match.run) != trial.failed_runs.end();
   if (match.action == LogAction::kCancelRetries && has_failed)

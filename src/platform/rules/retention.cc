@@ -14,6 +14,7 @@ namespace {
 
 /// Less is better.
 double badness(const RatedCheckpoint& one, bool smaller_is_better) {
+  // A NaN is in no order with other numbers, and sorting needs one: it counts as the worst.
   if (std::isnan(*one.metric)) return std::numeric_limits<double>::infinity();
   return smaller_is_better ? *one.metric : -*one.metric;
 }

@@ -68,8 +68,10 @@ void decide_run_end(const ClusterState& state, const Job& job, bool is_own_fault
   const Trial* trial = trial_of(state, job);
   if (trial == nullptr) return;
   const Experiment& experiment = *state.experiments().find(trial->experiment);
+  // An experiment that ends takes nothing back into the queue.
   if (!is_searching(experiment.state) && ending.state != JobState::kCompleted)
     return end_for_good(ending, JobState::kCancelled);
+  // The search has had what it wanted of the trial: how its last run ended changes nothing.
   if (trial->stop) return end_for_good(ending, JobState::kCompleted);
   if (trial->is_invalid) return end_for_good(ending, JobState::kCompleted);
   if (job.run != nullptr && job.run->stop && answers_stop(*job.run, ending))
@@ -79,6 +81,7 @@ void decide_run_end(const ClusterState& state, const Job& job, bool is_own_fault
   if (ending.state == JobState::kCompleted && trial->target)
     return decide_early_end(state, *trial, *experiment.spec, ending);
   if (ending.state == JobState::kCompleted || ending.state == JobState::kCancelled) return;
+  // A node's fault is not counted among the trial's restarts.
   if (!is_own_fault) return go_back(ending, ending.state, trial_hold(state, *trial));
   if (std::string refusal = retry_refusal(*trial, run_number(job)); !refusal.empty()) {
     ending.detail = std::move(refusal);

@@ -179,6 +179,8 @@ Result<SearchDecision> SearchRole::decide_upon(ExperimentId id, Search& search) 
 std::vector<SearchDecision> SearchRole::decide(TimePoint now) {
   std::vector<SearchDecision> decisions;
   for (auto& [id, search] : searches_) {
+    // The searcher has moved on with these inputs, so that a decision is kept until it is an event,
+    // and sent again as it is. One that comes twice does no harm: the core takes it by its basis.
     if (search.in_flight && now - search.sent < kRetry) continue;
     if (!search.in_flight) {
       if (search.inputs.empty()) continue;

@@ -20,6 +20,7 @@ Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& op
   plan_.revision = snapshot.revision();
   plan_.now = now;
   plan_.options = options;
+  // Nodes, classes and partitions may all be others: nothing of the memo holds.
   if (memo_.config_revision != snapshot.config_revision()) {
     memo_ = {};
     memo_.config_revision = snapshot.config_revision();
@@ -281,6 +282,7 @@ std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::P
   const Timeline::Interval interval(timeline_, now_ + lane.shape_ref->time_limit);
   std::vector<NodeIndex> dead;
   Seeking how{timeline_.is_effort_left() ? Effort::kFull : Effort::kQuick, &dead};
+  // Without backfilling nobody starts on nodes that a better ranked job waits for.
   auto placement = options_.is_backfill ? place_widest(part.fitter, interval, part.limits,
                                                        part.order, *part.live, &how)
                                         : place_widest(part.fitter, interval, part.limits,
@@ -296,6 +298,8 @@ void Pass::commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmou
   const TimePoint end = now_ + lane.shape_ref->time_limit;
   Progress& progress = progress_[job];
   ++progress.started;
+  // Windows that were kept for the job are in the way of others for nothing: the queue begins again
+  // without them.
   must_restart_ = progress.has_window;
   plan_.starts.push_back({job, part.partition, end, std::move(nodes)});
   for (const NodeAmount& amount : plan_.starts.back().nodes) started_on_.set(amount.node);

@@ -58,6 +58,7 @@ bool WindowMemo::is_comparable(const Question& question) const {
 bool WindowMemo::holds_for(const Question& question) const {
   if (!is_comparable(question) || !uncertain_.empty() || question.started_on.intersects(allowed_))
     return false;
+  // A time that has come is no answer to when the job could start later.
   if (answer_ && answer_->start <= question.timeline.now()) return false;
   const auto changed = changed_nodes(question.snapshot, revision_, allowed_);
   return changed && changed->empty();

@@ -88,6 +88,8 @@ class Selection {
     for (const NodeIndex node : order) {
       if (!allowed.test(node)) continue;
       const std::uint32_t node_weight = fitter_.inventory().nodes[node.value()].weight;
+      // Nodes of a lower weight are used first, and those of a higher only where these do not
+      // suffice. Source: slurm.conf(5), Weight.
       if (node_weight != weight) {
         if (Grants grants = choose()) return grants;
         weight = node_weight;

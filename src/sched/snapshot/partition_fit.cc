@@ -84,6 +84,7 @@ std::vector<NodeIndex> BestFitOrder::sorted(const NodeSet& members) const {
   const std::uint32_t count = members.count();
   std::vector<NodeIndex> result;
   result.reserve(count);
+  // For many members a walk over all nodes costs less than to sort them.
   if (count > nodes_.size() / 16) {
     for (const NodeIndex node : nodes_) {
       if (members.test(node)) result.push_back(node);

@@ -125,6 +125,7 @@ void ClusterSnapshot::set_cluster(ClusterConfig config) {
   free_ = inventory_->total;
   conditions_.resize(node_count(), 0);
   freed_revisions_.assign(node_count(), revision_);
+  // Every node may be another: nobody may count on changes from before.
   node_log_ = {{}, revision_};
   usable_ = NodeSet(node_count());
   for (std::uint32_t i = 0; i < node_count(); ++i) {
@@ -136,6 +137,7 @@ void ClusterSnapshot::set_cluster(ClusterConfig config) {
   }
   for (Shape& shape : shapes_) {
     if (shape.serial == 0) continue;
+    // Under a new number, so that nothing is believed that a plan or memo knows of the shape.
     shape.serial = next_serial_++;
     shape.demand = compile(shape.demand.request, *inventory_);
     for (Demand& later : shape.later_demands) later = compile(later.request, *inventory_);

@@ -209,6 +209,8 @@ void DependencyIndex::affect_waiters_of(const Job& job, const ClusterState& stat
     for (const JobId id : found->second) {
       const Job* waiter = state.jobs().find(id);
       if (waiter == nullptr) continue;
+      // An array that waits for another element by element may be large: only what has moved is
+      // looked at.
       const bool is_one_element =
           job.array_index && waits_by_element(*waiter) &&
           std::ranges::all_of(waiter->dependencies->terms, [&](const DependencyTerm& term) {
@@ -245,6 +247,8 @@ void DependencyIndex::on_event(const Event& event, const ClusterState& state) {
                              std::is_same_v<Kind, NodeReleased>) {
           affect_waiters_of(*state.jobs().find(body.job), state);
         } else if constexpr (std::is_same_v<Kind, JobsEvicted>) {
+          // Who waited for it has been decided before: evictions wait for that
+          // (TimerRole::evict_some).
           for (const JobId id : body.jobs) waiters_.erase(id);
         }
       },

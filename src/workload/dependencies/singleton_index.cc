@@ -45,6 +45,7 @@ std::vector<JobId> SingletonIndex::leave(const Job& job, const ClusterState& sta
 
 void SingletonIndex::load(const ClusterState& state) {
   state.jobs().for_each([&](const Job& job) {
+    // Only names that a singleton waits under are followed: most jobs have none of these.
     if (is_waiting_singleton(job)) unfinished_.try_emplace(name_of(job));
   });
   if (unfinished_.empty()) return;

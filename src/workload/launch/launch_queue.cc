@@ -51,6 +51,7 @@ std::optional<LaunchPart> LaunchQueue::next(TimePoint now) {
   auto& waiting = node.waiting.at(owner);
   const LaunchPart part = waiting.front();
   Entry& entry = parts_.at(part);
+  // One that is larger than all may be together goes when nothing else is under way.
   if (bytes_ > 0 && bytes_ + entry.bytes > bounds_.under_way) return std::nullopt;
   entry.stage = Stage::kTurn;
   make_unready(node);

@@ -25,6 +25,7 @@ std::optional<sched::ElasticJob> elastic_job(const Trial& trial, const Experimen
     const bool runs = job->run != nullptr && job->state == JobState::kRunning && !job->run->stop;
     if (!runs || trial.is_waiting || trial.stop) return std::nullopt;
     elastic.is_running = true;
+    // A resize costs a save and a start: none so soon after the last.
     elastic.is_steady = now - job->start_time >= state.settings().resize_interval;
   }
   elastic.job = feed.pending_job(*job, state);
@@ -101,6 +102,7 @@ std::optional<sched::Resize> ElasticFeed::look(const ClusterState& state, Snapsh
   };
   // Those that wait come first: they interrupt nobody.
   std::ranges::stable_partition(all, [](const sched::ElasticJob& job) { return !job.is_running; });
+  // A few at a time and in turns: each look plans what would happen.
   const std::size_t first = all.size() > kLooks ? (turn_++ * kLooks) % all.size() : 0;
   for (std::size_t i = 0; i < std::min(all.size(), kLooks); ++i) {
     const sched::ElasticJob& job = all[(first + i) % all.size()];

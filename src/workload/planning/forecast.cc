@@ -22,6 +22,8 @@ Status check_satisfiable(const ClusterState& state, const sched::ClusterSnapshot
     const Duration limit =
         spec.time_limit == Duration() ? state.partition(index).max_time : spec.time_limit;
     const auto answer = sched::check_satisfiable(snapshot.inventory(), *need, index, limit);
+    // Source: slurm.conf(5), EnforcePartLimits: without it a job beyond its partition's limits
+    // waits until they are raised.
     const bool may_wait = answer.refusal == PendingReason::kPartitionNodeLimit ||
                           answer.refusal == PendingReason::kPartitionTimeLimit;
     if (answer.is_satisfiable() || (may_wait && !state.settings().is_enforce_part_limits))

@@ -25,6 +25,7 @@ void JobWords::set(JobId job, PendingReason word) {
     page->fill(PendingReason::kNone);
     ++page_count_;
   } else if (is_shared_[index]) {
+    // A report that somebody reads keeps the page as it was.
     page = std::make_shared<Page>(*page);
   }
   is_shared_[index] = false;

@@ -28,6 +28,7 @@ void PlannerRole::apply(const EventBatch& batch) {
 
 std::optional<PlanResult> PlannerRole::plan(TimePoint now) {
   if (!state_.is_configured()) return std::nullopt;
+  // Starts of the last plan that have not come back as events would be planned a second time.
   if (is_in_flight_) {
     if (!await_ || state_.seq() < *await_) return std::nullopt;
     is_in_flight_ = false;

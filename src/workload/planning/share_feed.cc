@@ -74,6 +74,7 @@ void ShareFeed::refresh_user(const ClusterState& state, const std::set<JobId>& w
          static_cast<double>(std::max(
              slots_of(*state.experiments().find(job.spec->trial), *experiment.spec), 1U))});
   }
+  // Nobody has asked for shares: the jobs keep their own ranks.
   if (!is_shared) {
     for (const JobId id : waiting) {
       if (places_.erase(id) > 0) changed.push_back(id);

@@ -171,6 +171,7 @@ void SnapshotFeed::refresh_running(JobId id, const Job* job, const ClusterState&
     return;
   }
   TimePoint end = job->end_time.is_set() ? job->end_time : TimePoint::never();
+  // What is left of it is killed after KillWait; until then its nodes are not free.
   if (job->is_completing()) end = job->end_time + state.settings().kill_wait;
   if (known == nullptr) {
     sched::RunningJob running{id, job->partition, {}, end};

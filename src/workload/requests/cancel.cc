@@ -93,6 +93,7 @@ Reply cancel_step(Draft& draft, const CancelStep& request, const Identity& ident
   } else if (request.launch_key != 0 && job->run->launch_key_of(*step) != request.launch_key) {
     reply.error = number_is_anothers(step->id);
   } else {
+    // The end is in the state: a node that is away hears of it when it registers.
     if (request.signal == SIGKILL && !step->cancelled_by)
       draft.add(StepCancelled{step->id, identity.user});
     orders.push_back(SignalOrder{step->id, request.signal, false});
@@ -109,6 +110,7 @@ Error number_is_anothers(const StepId& step) {
 Reply release_allocation(Draft& draft, const ReleaseAllocation& release, const Identity& identity) {
   Reply reply;
   const Job* job = draft.state().jobs().find(release.job);
+  // A repeat, or the word of a client whose run is over: nothing is left to be released.
   if (job == nullptr || job->attempt != release.attempt || is_finished(job->state)) return reply;
   if (!access::may_control(*job, identity)) {
     reply.error = not_allowed();

@@ -47,6 +47,8 @@ Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags
                  "the job was submitted with --no-requeue"};
   }
   if (job.is_pending()) return precondition("Job is pending execution", "");
+  // A trial is asked to stop and not ended: it saves what it has, and its stop sends it back to the
+  // queue.
   if (const Trial* trial = trial_of(draft.state(), job);
       trial != nullptr && job.run != nullptr && !is_finished(job.state)) {
     admission::draft_stop(
@@ -65,6 +67,7 @@ Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags
   ending.job = id;
   ending.state = JobState::kCancelled;
   ending.requeue_after = true;
+  // A hold that an earlier request has set for its return stays.
   const bool was_to_come_back = (job.flags & job_flag::kRequeueAfter) != 0;
   ending.hold_after = hold_flags;
   if (was_to_come_back) ending.hold_after |= job.hold_after;

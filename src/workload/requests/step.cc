@@ -37,6 +37,7 @@ std::vector<NodeRoom> rooms_of(const ClusterState& state, const Job& job, bool i
   }
   if (is_overlap) return rooms;
   for (const StepState& step : job.run->steps) {
+    // The batch script and interactive steps hold nothing: the job's other steps run beside them.
     const bool is_sharing =
         step.spec == nullptr || step.spec->is_overlap || step.spec->is_interactive;
     if (!step.is_running() || is_sharing) continue;
@@ -363,6 +364,7 @@ Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job,
   if (rooms.empty()) return fail(too_large("no node is left for the step"));
   auto layout = lay_out_in(std::move(rooms), spec, required, task_max);
   if (layout.has_value() || layout.error().code != ErrorCode::kUnavailable) return layout;
+  // A step that would not even fit into the empty job is refused: it would wait for ever.
   std::vector<NodeRoom> whole = TRY(candidate_rooms(state, job, spec, true, required));
   if (!lay_out_in(std::move(whole), spec, required, task_max).has_value())
     return fail(never_fits(state, job, spec, task_max));

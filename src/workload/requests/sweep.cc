@@ -184,6 +184,7 @@ std::size_t Sweep::step_filter(Draft& draft, std::size_t jobs, std::vector<Signa
   std::size_t cost_left = cost_max;
   bool is_through = true;
   state.jobs().for_each_from(next_, [&](const Job& job) {
+    // What was submitted after the request came is not meant by it; else a sweep might never end.
     if (job.id >= end_) return false;
     if (cost_left == 0) {
       next_ = job.id;

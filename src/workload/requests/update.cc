@@ -74,6 +74,7 @@ Refusal set_time_limit(JobEdit& edit, const std::string& value) {
   Duration limit = parsed.value();
   if (is_relative)
     limit = value.front() == '+' ? edit.job.time_limit + limit : edit.job.time_limit - limit;
+  // Source: scontrol(1), TimeLimit.
   if (limit > edit.job.time_limit && !edit.job.is_pending() && !edit.identity.is_operator) {
     return not_allowed("only an operator may raise the limit of a running job");
   }
@@ -146,6 +147,7 @@ Refusal set_dependency(JobEdit& edit, const std::string& value) {
       return decided.kind == term.kind && decided.job == term.job &&
              decided.array_index == term.array_index;
     });
+    // How a job ended that has left memory, the gateway has asked history.
     if (known != edit.past.end()) term.state = known->state;
     if (const Status sound = admission::check_dependency(edit.state, term); !sound.has_value())
       return sound.error();
@@ -426,6 +428,7 @@ Refusal update_one_node(Draft& draft, NodeIndex index, const UpdateObject& updat
   NodeChanged change;
   change.node = index;
   change.user = identity.user;
+  // The reason first, wherever it stands: State=down and drain ask for it.
   for (const auto& [name, value] : update.values) {
     if (!admission::is_one_line(value))
       return invalid(name + ": it has control characters", "give one line of text");
@@ -572,6 +575,7 @@ Verdict update_one(Draft& draft, JobId id, const Job& job, const PreparedUpdate&
   if (!access::may_control(job, identity))
     return Verdict{true, not_allowed("only its owner or an operator may update the job")};
   if (!job.is_over()) return Verdict{true, update_one_job(draft, id, job, update, identity)};
+  // Among several jobs one that is over is passed over; alone its client is told.
   if (!is_alone) return Verdict{false, {}};
   return Verdict{
       true, Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed", ""}};
