@@ -35,9 +35,11 @@ endfunction()
 # muster_folder(NAME [COLD] [PRECOMPILED header] [TEST_PRECOMPILED header] [LINK lib...]): one library per folder of src/, from its
 # sources, and one test program NAME_test from its *_test.cc. Every file is found by its place, so none can be forgotten.
 # What tests stand on (testing.cc, faulty_*.cc) is muster_NAME_testing: in no header, where each test would compile all of it again.
-# TEST_PRECOMPILED: where it is not the library's with _test. COLD: compiled with MUSTER_COLD_OPTIONS.
+# TEST_PRECOMPILED: where it is not the library's with _test. COLD: compiled with MUSTER_COLD_OPTIONS. UNITY n: n sources are compiled at
+# once, which instantiates what they share once and halves the time; they must not define the same name in an anonymous namespace. The
+# sanitizers' presets compile each alone, and so tell what a source forgets to include.
 function(muster_folder name)
-  cmake_parse_arguments(ARG "COLD" "PRECOMPILED;TEST_PRECOMPILED" "LINK;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "PRECOMPILED;TEST_PRECOMPILED;UNITY" "LINK;TEST_LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -48,6 +50,9 @@ function(muster_folder name)
   if(sources)
     add_library(muster_${name} STATIC ${sources})
     target_link_libraries(muster_${name} PUBLIC ${ARG_LINK})
+    if(MUSTER_UNITY AND ARG_UNITY)
+      set_target_properties(muster_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ARG_UNITY})
+    endif()
     if(ARG_COLD)
       target_compile_options(muster_${name} PRIVATE ${MUSTER_COLD_OPTIONS})
     endif()

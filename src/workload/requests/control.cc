@@ -10,10 +10,6 @@ namespace {
 
 using Refusal = std::optional<Error>;
 
-Error precondition(const char* message, const char* detail) {
-  return Error{ErrorCode::kFailedPrecondition, message, detail};
-}
-
 Refusal hold(Draft& draft, JobId id, const Job& job, const Identity& identity, bool as_user) {
   JobChanged change;
   change.job = id;

@@ -6,10 +6,6 @@
 namespace muster::requests {
 namespace {
 
-Error precondition(const char* message, const char* detail) {
-  return Error{ErrorCode::kFailedPrecondition, message, detail};
-}
-
 /// What keeps a trial back is not the job's hold but its experiment's, or its search's.
 std::optional<Error> check_trial_hold(const Draft& draft, const Job& job) {
   if ((job.flags & job_flag::kTrialHeld) == 0) return std::nullopt;
@@ -25,6 +21,10 @@ std::optional<Error> check_trial_hold(const Draft& draft, const Job& job) {
 }
 
 }  // namespace
+
+Error precondition(const char* message, const char* detail) {
+  return Error{ErrorCode::kFailedPrecondition, message, detail};
+}
 
 std::optional<Error> hold_job(const Job& job, const Identity& identity, bool as_user,
                               JobChanged& change) {

@@ -9,6 +9,9 @@
 
 namespace muster::requests {
 
+/// The refusal of what the state of a job forbids. `detail`: the way out, may be empty.
+Error precondition(const char* message, const char* detail);
+
 /// Adds to `change` what holds the job; one that runs goes on, and is held should it come back to
 /// the queue. `as_user`: with the hold of its owner, whoever gives it.
 /// Errors: kFailedPrecondition when it is over and does not come back, or a trial's that runs.
