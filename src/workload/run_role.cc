@@ -357,7 +357,7 @@ void RunRole::after_clean(JobId id) {
   constexpr std::uint16_t kByUsers = job_flag::kUserHeld | job_flag::kAdminHeld;  // while it ran
   JobRequeued requeued{id, now() + state_.settings().requeue_delay,
                        static_cast<std::uint16_t>(job.hold_after | (job.flags & kByUsers))};
-  // Source: slurm.conf(5), SchedulerParameters, max_batch_requeue.
+  // Source: slurm.conf(5), MaxBatchRequeue.
   const bool is_too_often =
       job.attempt + 1 > state_.settings().max_batch_requeue && job.state == JobState::kFailed;
   if (is_too_often) requeued.flags |= job_flag::kRequeueHeld;

@@ -80,7 +80,8 @@ kj::Promise<Result<TokenAnswer>> GatewayHost::ask_tokens(TokenQuestion question)
 }
 
 kj::Promise<Result<std::string>> GatewayHost::token(TokenOwner owner, TimePoint until) {
-  if (http_.listen.empty()) {
+  // Where HTTP is configured and cannot listen, nobody answers for the tokens either.
+  if (!channels_.is_http_served) {
     return Result<std::string>(fail(ErrorCode::kFailedPrecondition, "HTTP is not served here",
                                     "set MusterHttp=HOST:PORT in slurm.conf"));
   }

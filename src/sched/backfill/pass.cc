@@ -282,7 +282,8 @@ std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::P
   const Timeline::Interval interval(timeline_, now_ + lane.shape_ref->time_limit);
   std::vector<NodeIndex> dead;
   Seeking how{timeline_.is_effort_left() ? Effort::kFull : Effort::kQuick, &dead};
-  // Without backfilling nobody starts on nodes that a better ranked job waits for.
+  // Without backfilling nobody starts on nodes that better ranked jobs wait for: as many of them as
+  // the reservation depth says close a node to those behind.
   auto placement = options_.is_backfill ? place_widest(part.fitter, interval, part.limits,
                                                        part.order, *part.live, &how)
                                         : place_widest(part.fitter, interval, part.limits,
