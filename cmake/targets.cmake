@@ -32,14 +32,24 @@ function(muster_use_precompiled target name)
   endif()
 endfunction()
 
-# muster_folder(NAME [COLD] [PRECOMPILED header] [TEST_PRECOMPILED header] [LINK lib...]): one library per folder of src/, from its
+# muster_use_unity(TARGET n): n of its sources are compiled at once; empty: each alone.
+function(muster_use_unity target batch)
+  if(MUSTER_UNITY AND batch)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
+  endif()
+endfunction()
+
+# muster_folder(NAME [COLD] [PRECOMPILED header] [TEST_PRECOMPILED header] [UNITY n] [TEST_UNITY n] [ALONE file...] [LINK lib...]): one library per folder of src/, from its
 # sources, and one test program NAME_test from its *_test.cc. Every file is found by its place, so none can be forgotten.
 # What tests stand on (testing.cc, faulty_*.cc) is muster_NAME_testing: in no header, where each test would compile all of it again.
 # TEST_PRECOMPILED: where it is not the library's with _test. COLD: compiled with MUSTER_COLD_OPTIONS. UNITY n: n sources are compiled at
 # once, which instantiates what they share once and halves the time; they must not define the same name in an anonymous namespace. The
-# sanitizers' presets compile each alone, and so tell what a source forgets to include.
+# sanitizers' presets compile each alone, and so tell what a source forgets to include. TEST_UNITY n: the same of the tests. ALONE file.cc...:
+# sources and tests that cannot share a compilation.
 function(muster_folder name)
-  cmake_parse_arguments(ARG "COLD" "PRECOMPILED;TEST_PRECOMPILED;UNITY" "LINK;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "PRECOMPILED;TEST_PRECOMPILED;UNITY;TEST_UNITY" "ALONE;LINK;TEST_LINK" ${ARGN})
+  list(TRANSFORM ARG_ALONE PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/${name}/)
+  set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -50,9 +60,7 @@ function(muster_folder name)
   if(sources)
     add_library(muster_${name} STATIC ${sources})
     target_link_libraries(muster_${name} PUBLIC ${ARG_LINK})
-    if(MUSTER_UNITY AND ARG_UNITY)
-      set_target_properties(muster_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ARG_UNITY})
-    endif()
+    muster_use_unity(muster_${name} "${ARG_UNITY}")
     if(ARG_COLD)
       target_compile_options(muster_${name} PRIVATE ${MUSTER_COLD_OPTIONS})
     endif()
@@ -73,6 +81,7 @@ function(muster_folder name)
   endif()
   if(tests AND MUSTER_TESTS)
     add_executable(${name}_test ${tests})
+    muster_use_unity(${name}_test "${ARG_TEST_UNITY}")
     target_compile_options(${name}_test PRIVATE ${MUSTER_TEST_OPTIONS})
     if(ARG_TEST_PRECOMPILED)
       muster_use_precompiled(${name}_test ${ARG_TEST_PRECOMPILED})
@@ -107,11 +116,12 @@ function(muster_test name)
   endif()
 endfunction()
 
-# muster_program(NAME [COLD] [PRECOMPILED header] FROM file.cc... LINK lib...): a binary in bin/ with libstdc++ linked statically, but for sanitizers: they
+# muster_program(NAME [COLD] [PRECOMPILED header] [UNITY n] FROM file.cc... LINK lib...): a binary in bin/ with libstdc++ linked statically, but for sanitizers: they
 # must see what is thrown, or what its frames leave on the stack looks poisoned.
 function(muster_program name)
-  cmake_parse_arguments(ARG "COLD" "PRECOMPILED" "FROM;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "PRECOMPILED;UNITY" "FROM;LINK" ${ARGN})
   add_executable(${name} ${ARG_FROM})
+  muster_use_unity(${name} "${ARG_UNITY}")
   if(ARG_COLD)
     target_compile_options(${name} PRIVATE ${MUSTER_COLD_OPTIONS})
   endif()

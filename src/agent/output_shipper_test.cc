@@ -15,7 +15,7 @@ OutputFileName file_of(std::uint32_t rank, LogStream stream = LogStream::kStdout
 }
 
 /// A node's files, and a controller that stores what it is sent as the log store does.
-class FakeWorld final : public OutputWorld {
+class FakeShipping final : public OutputWorld {
  public:
   struct File {
     std::string bytes;
@@ -76,7 +76,7 @@ struct OutputShipperTest : ::testing::Test {
       answer_all();
     }
   }
-  FakeWorld world;
+  FakeShipping world;
   TimePoint now = TimePoint::from_seconds(1000);
   OutputShipper shipper{world, {.window_bytes = 100, .piece_bytes = 16, .spool_bytes = 10'000}};
 };
@@ -167,7 +167,7 @@ TEST_F(OutputShipperTest, EveryByteOnceWhateverIsLost) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Rng rng(seed);
-    FakeWorld node;
+    FakeShipping node;
     auto agent = std::make_unique<OutputShipper>(
         node, OutputShipper::Options{.window_bytes = 100, .piece_bytes = 16});
     std::map<LogStreamId, std::string> written;

@@ -10,11 +10,11 @@
 namespace muster {
 namespace {
 
-constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
-constexpr Duration kMost = Duration::microseconds(kHighest - 1);
-constexpr Duration kLeast = Duration::microseconds(-kHighest);
-constexpr TimePoint kEarliest = TimePoint::from_microseconds(-kHighest);
+constexpr std::int64_t kLastMicros = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kFirstMicros = std::numeric_limits<std::int64_t>::min();
+constexpr Duration kLongest = Duration::microseconds(kLastMicros - 1);
+constexpr Duration kLeast = Duration::microseconds(-kLastMicros);
+constexpr TimePoint kEarliest = TimePoint::from_microseconds(-kLastMicros);
 
 TEST(Duration, UnitsAgree) {
   EXPECT_EQ(Duration::seconds(1), Duration::microseconds(1'000'000));
@@ -32,13 +32,13 @@ TEST(Duration, PartsAreCutTowardsZero) {
 }
 
 TEST(Duration, UnitsStopAtTheEnds) {
-  EXPECT_TRUE(Duration::milliseconds(kHighest).is_infinite());
-  EXPECT_TRUE(Duration::seconds(kHighest / 1'000'000 + 1).is_infinite());
-  EXPECT_TRUE(Duration::minutes(kHighest / 2).is_infinite());
-  EXPECT_TRUE(Duration::hours(kHighest).is_infinite());
-  EXPECT_FALSE(Duration::seconds(kHighest / 1'000'000).is_infinite());
-  EXPECT_EQ(Duration::seconds(kLowest), kLeast);
-  EXPECT_EQ(Duration::hours(kLowest), kLeast);
+  EXPECT_TRUE(Duration::milliseconds(kLastMicros).is_infinite());
+  EXPECT_TRUE(Duration::seconds(kLastMicros / 1'000'000 + 1).is_infinite());
+  EXPECT_TRUE(Duration::minutes(kLastMicros / 2).is_infinite());
+  EXPECT_TRUE(Duration::hours(kLastMicros).is_infinite());
+  EXPECT_FALSE(Duration::seconds(kLastMicros / 1'000'000).is_infinite());
+  EXPECT_EQ(Duration::seconds(kFirstMicros), kLeast);
+  EXPECT_EQ(Duration::hours(kFirstMicros), kLeast);
 }
 
 TEST(Duration, InfinityAbsorbs) {
@@ -55,20 +55,20 @@ TEST(Duration, InfinityAbsorbs) {
 }
 
 TEST(Duration, SumsStopAtTheirEnds) {
-  EXPECT_TRUE((kMost + kMost).is_infinite());
-  EXPECT_TRUE((kMost * 3).is_infinite());
-  EXPECT_LT(kMost * -3, Duration());
+  EXPECT_TRUE((kLongest + kLongest).is_infinite());
+  EXPECT_TRUE((kLongest * 3).is_infinite());
+  EXPECT_LT(kLongest * -3, Duration());
   EXPECT_EQ(kLeast + kLeast, kLeast);
   EXPECT_EQ(Duration::seconds(2) * -3, Duration::seconds(-6));
 }
 
 TEST(Duration, DifferencesStopAtTheirEnds) {
-  EXPECT_TRUE((kMost - kLeast).is_infinite());
-  EXPECT_TRUE((kMost - Duration::microseconds(-2)).is_infinite());
-  EXPECT_EQ(kLeast - kMost, kLeast);
+  EXPECT_TRUE((kLongest - kLeast).is_infinite());
+  EXPECT_TRUE((kLongest - Duration::microseconds(-2)).is_infinite());
+  EXPECT_EQ(kLeast - kLongest, kLeast);
   EXPECT_EQ(Duration::seconds(-5) - Duration::infinite(), kLeast);
   EXPECT_EQ(Duration::seconds(5) - Duration::infinite(), kLeast);
-  EXPECT_EQ(kMost - kMost, Duration());
+  EXPECT_EQ(kLongest - kLongest, Duration());
   EXPECT_EQ(Duration::seconds(1) - Duration::seconds(3), Duration::seconds(-2));
 }
 
@@ -79,21 +79,21 @@ TEST(TimePoint, NeverComesAfterEverythingAndStaysThere) {
   EXPECT_TRUE((kNever + Duration::hours(-1)).is_never());
   EXPECT_TRUE((kNever - TimePoint::from_seconds(5)).is_infinite());
   EXPECT_TRUE((kNever - kNever).is_infinite());
-  EXPECT_LT(TimePoint::from_microseconds(kHighest - 1), kNever);
+  EXPECT_LT(TimePoint::from_microseconds(kLastMicros - 1), kNever);
   EXPECT_LT(TimePoint::unset(), kNever);
   EXPECT_FALSE(TimePoint::unset().is_set());
   EXPECT_TRUE(kNever.is_set());
 }
 
 TEST(TimePoint, SumsStopAtTheirEnds) {
-  EXPECT_TRUE((TimePoint::from_seconds(1'000'000) + kMost).is_never());
+  EXPECT_TRUE((TimePoint::from_seconds(1'000'000) + kLongest).is_never());
   EXPECT_EQ(kEarliest + Duration::seconds(-1), kEarliest);
-  EXPECT_TRUE(TimePoint::from_seconds(kHighest).is_never());
-  EXPECT_EQ(TimePoint::from_seconds(kLowest), kEarliest);
+  EXPECT_TRUE(TimePoint::from_seconds(kLastMicros).is_never());
+  EXPECT_EQ(TimePoint::from_seconds(kFirstMicros), kEarliest);
 }
 
 TEST(TimePoint, DifferencesStopAtTheirEnds) {
-  const TimePoint late = TimePoint::from_microseconds(kHighest - 1);
+  const TimePoint late = TimePoint::from_microseconds(kLastMicros - 1);
   EXPECT_TRUE((late - kEarliest).is_infinite());
   EXPECT_TRUE((late - TimePoint::from_seconds(-1)).is_infinite());
   EXPECT_EQ(kEarliest - late, kLeast);
@@ -108,14 +108,16 @@ TEST(TimePoint, DifferencesStopAtTheirEnds) {
 TEST(TimePoint, ArithmeticIsExactWhereItFitsAndKeepsTheOrderWhereNot) {
   __extension__ using Wide = __int128;
   const auto clamped = [](Wide value) {
-    return static_cast<std::int64_t>(value > kHighest    ? kHighest
-                                     : value < -kHighest ? -kHighest
-                                                         : value);
+    return static_cast<std::int64_t>(value > kLastMicros    ? kLastMicros
+                                     : value < -kLastMicros ? -kLastMicros
+                                                            : value);
   };
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     Rng rng(seed);
     // Of every size: shifted by any number of bits.
-    const auto any = [&] { return rng.between(-kHighest + 1, kHighest - 1) >> rng.below(63); };
+    const auto any = [&] {
+      return rng.between(-kLastMicros + 1, kLastMicros - 1) >> rng.below(63);
+    };
     const std::int64_t a = any();
     const std::int64_t b = any();
     const TimePoint point = TimePoint::from_microseconds(a);

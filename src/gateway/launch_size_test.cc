@@ -17,7 +17,7 @@ using testing::Rig;
 using testing::spec_of;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-const CallerNames kNames{"alice", "staff"};
+const CallerNames kAliceNames{"alice", "staff"};
 
 /// From a byte to 200 MB, with both sides of every bound.
 std::vector<std::size_t> sizes() {
@@ -38,7 +38,7 @@ Bytes bytes_of(std::size_t size) {
   return std::make_shared<const std::string>("#" + std::string(size - 1, 'x'));
 }
 /// Variables, each short enough for the kernel.
-Bytes environment_of(std::size_t size) {
+Bytes environment_bytes(std::size_t size) {
   std::string text;
   while (text.size() < size) {
     text += "V" + std::to_string(text.size()) + "=" + std::string(1000, 'x');
@@ -52,7 +52,7 @@ Bytes environment_of(std::size_t size) {
 /// and the way out.
 std::optional<LaunchStep> launch_of(Request request, const ClusterSettings& settings) {
   LastBlob environments;
-  auto prepared = prepare(std::move(request), kAlice, kNames, settings, environments);
+  auto prepared = prepare(std::move(request), kAlice, kAliceNames, settings, environments);
   if (!prepared.has_value()) {
     EXPECT_EQ(prepared.error().code, ErrorCode::kInvalidArgument);
     EXPECT_FALSE(prepared.error().detail.empty()) << prepared.error().message;
@@ -90,7 +90,7 @@ TEST(LaunchSize, ScriptsAndEnvironmentsOfEverySizeAreRefusedOrReachTheirNode) {
       SubmitJob submit;
       submit.spec = spec_of();
       submit.script = bytes_of(script);
-      submit.environment = environment_of(environment);
+      submit.environment = environment_bytes(environment);
       const auto launch = launch_of(std::move(submit), settings);
       EXPECT_EQ(launch.has_value(), script <= kCodeBytesMax && environment <= kEnvironmentBytesMax);
       if (launch) expect_fits(*launch);
@@ -114,9 +114,9 @@ TEST(LaunchSize, EnvironmentsOfStepsHaveTheSameBound) {
     CreateStep create;
     create.job = JobId(1);
     create.spec = std::make_shared<StepSpec>();
-    create.environment = environment_of(size);
+    create.environment = environment_bytes(size);
     LastBlob environments;
-    EXPECT_EQ(prepare(create, kAlice, kNames, {}, environments).has_value(),
+    EXPECT_EQ(prepare(create, kAlice, kAliceNames, {}, environments).has_value(),
               size <= kEnvironmentBytesMax)
         << size;
   }
@@ -131,9 +131,9 @@ TEST(LaunchSize, CodeOfExperimentsFitsAMessageTogetherWithItsEnvironment) {
         "max_length: {batches: 1}}\n";
     create.job = spec_of();
     create.context = bytes_of(code);
-    create.environment = environment_of(kEnvironmentBytesMax - 1024);
+    create.environment = environment_bytes(kEnvironmentBytesMax - 1024);
     LastBlob environments;
-    const auto prepared = prepare_experiment(create, kAlice, kNames, environments);
+    const auto prepared = prepare_experiment(create, kAlice, kAliceNames, environments);
     EXPECT_EQ(prepared.has_value(), code <= kCodeBytesMax)
         << (prepared.has_value() ? "" : prepared.error().text());
     if (!prepared.has_value()) continue;

@@ -8,8 +8,8 @@
 namespace muster {
 namespace {
 
-constexpr UserId kAlice(1000);
-constexpr UserId kBob(1001);
+constexpr UserId kAliceId(1000);
+constexpr UserId kBobId(1001);
 
 class ListTurnsTest : public ::testing::Test {
  protected:
@@ -32,39 +32,39 @@ class ListTurnsTest : public ::testing::Test {
 };
 
 TEST_F(ListTurnsTest, LittleIsDoneAtOnce) {
-  auto first = take(kAlice, 'a', 10);
-  auto second = take(kAlice, 'b', 10);
+  auto first = take(kAliceId, 'a', 10);
+  auto second = take(kAliceId, 'b', 10);
   EXPECT_EQ(order, "ab");
 }
 
 TEST_F(ListTurnsTest, APortionAndThenEverybodyElse) {
-  auto first = take(kAlice, 'a');
-  auto second = take(kAlice, 'b');
-  auto third = take(kAlice, 'c');
+  auto first = take(kAliceId, 'a');
+  auto second = take(kAliceId, 'b');
+  auto third = take(kAliceId, 'c');
   EXPECT_EQ(order, "a");
   look_outside();
   EXPECT_EQ(order, "ab");
   third.wait(io.waitScope);
   EXPECT_EQ(order, "abc");
   look_outside();
-  auto fourth = take(kAlice, 'd');
+  auto fourth = take(kAliceId, 'd');
   EXPECT_EQ(order, "abcd") << "nothing was done since";
 }
 
 TEST_F(ListTurnsTest, SmallSlicesShareAPortion) {
-  auto first = take(kAlice, 'a');
-  auto second = take(kAlice, 'b', ListTurns::kCostMax / 2);
-  auto third = take(kAlice, 'c', ListTurns::kCostMax / 2);
-  auto fourth = take(kAlice, 'd');
+  auto first = take(kAliceId, 'a');
+  auto second = take(kAliceId, 'b', ListTurns::kCostMax / 2);
+  auto third = take(kAliceId, 'c', ListTurns::kCostMax / 2);
+  auto fourth = take(kAliceId, 'd');
   look_outside();
   EXPECT_EQ(order, "abc");
 }
 
 TEST_F(ListTurnsTest, UsersTakeTurns) {
-  auto a = take(kAlice, 'a');
-  auto b = take(kAlice, 'b');
-  auto c = take(kAlice, 'c');
-  auto d = take(kBob, 'd');
+  auto a = take(kAliceId, 'a');
+  auto b = take(kAliceId, 'b');
+  auto c = take(kAliceId, 'c');
+  auto d = take(kBobId, 'd');
   d.wait(io.waitScope);
   EXPECT_EQ(order.substr(0, 3).find('d'), order.size() - 1) << order;
   c.wait(io.waitScope);
@@ -72,9 +72,9 @@ TEST_F(ListTurnsTest, UsersTakeTurns) {
 }
 
 TEST_F(ListTurnsTest, WhoHasLeftHasNoTurn) {
-  auto first = take(kAlice, 'a');
-  auto last = take(kAlice, 'c');
-  { auto gone = take(kBob, 'b'); }
+  auto first = take(kAliceId, 'a');
+  auto last = take(kAliceId, 'c');
+  { auto gone = take(kBobId, 'b'); }
   last.wait(io.waitScope);
   for (int i = 0; i < 3; ++i) look_outside();
   EXPECT_EQ(order, "ac");

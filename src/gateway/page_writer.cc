@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "records/page_codec.h"
+#include "text/utf8.h"
 
 namespace muster {
 namespace {
@@ -19,7 +20,7 @@ constexpr std::size_t kViewBytes = 512;
 
 void cut(std::string& text) {
   if (text.size() <= kTextMax) return;
-  text.resize(kTextMax - kCut.size());
+  text.resize(utf8_prefix(text, kTextMax - kCut.size()).size());
   text += kCut;
 }
 

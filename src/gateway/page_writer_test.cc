@@ -66,6 +66,25 @@ TEST(PageWriter, ARowLongerThanAnyReaderTakesIsShownCut) {
   EXPECT_EQ(jobs[5].spec->get(JobText::kComment).size(), 10U);
 }
 
+TEST(PageWriter, ACutTextEndsBehindACharacter) {
+  // Whatever the cut's place among the three bytes of a character, none is left half.
+  for (std::size_t shift = 0; shift < 3; ++shift) {
+    auto spec = std::make_shared<JobSpec>();
+    std::string comment(shift, 'x');
+    while (comment.size() < 2'000'000) comment += "\xe2\x82\xac";
+    spec->text.set(JobText::kComment, comment);
+    JobView job;
+    job.id = JobId(1);
+    job.spec = spec;
+    PageWriter writer;
+    writer.add(job);
+    const auto jobs = read(std::move(writer).finish());
+    ASSERT_EQ(jobs.size(), 1U);
+    const std::string shown(jobs[0].spec->get(JobText::kComment));
+    EXPECT_TRUE(shown.ends_with("\xe2\x82\xac...(cut)")) << shift;
+  }
+}
+
 TEST(PageWriter, NothingIsOneEmptyPage) { EXPECT_EQ(PageWriter().finish().size(), 1U); }
 
 }  // namespace

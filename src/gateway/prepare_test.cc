@@ -11,7 +11,7 @@ namespace {
 using testing::kAlice;
 using testing::spec_of;
 
-const CallerNames kNames{"alice", "staff"};
+const CallerNames kSubmitterNames{"alice", "staff"};
 
 SubmitJob job_of(std::shared_ptr<JobSpec> spec = spec_of()) {
   SubmitJob submit;
@@ -25,7 +25,7 @@ Result<PreparedRequest> prepared_by(Request request, const Identity& identity,
   return prepare(std::move(request), identity, names, settings, environments);
 }
 Error refusal_of(SubmitJob submit, const ClusterSettings& settings = {}) {
-  const auto prepared = prepared_by(std::move(submit), kAlice, kNames, settings);
+  const auto prepared = prepared_by(std::move(submit), kAlice, kSubmitterNames, settings);
   EXPECT_FALSE(prepared.has_value());
   return prepared.has_value() ? Error() : prepared.error();
 }
@@ -36,7 +36,7 @@ TEST(Prepare, TheIdentityIsTheTransportsWhateverTheClientClaims) {
   spec->group = GroupId(0);
   spec->script = spec->environment = BlobId(55);
   spec->text.set(JobText::kUserName, "root");
-  const auto prepared = prepared_by(job_of(spec), kAlice, kNames, {});
+  const auto prepared = prepared_by(job_of(spec), kAlice, kSubmitterNames, {});
   const auto& submit = get<PreparedSubmit>(*prepared);
   EXPECT_EQ(submit.spec->user, kAlice.user);
   EXPECT_EQ(submit.spec->group, kAlice.group);
@@ -59,7 +59,7 @@ TEST(Prepare, WhatOnlyTheControllerSetsIsNobodysToSend) {
   auto first = std::make_shared<StepSpec>();
   first->environment = BlobId(2);
   submit.first_step = first;
-  const auto prepared = prepared_by(std::move(submit), kAlice, kNames, {});
+  const auto prepared = prepared_by(std::move(submit), kAlice, kSubmitterNames, {});
   const auto& job = get<PreparedSubmit>(*prepared);
   EXPECT_EQ(job.spec->trial, TrialId());
   EXPECT_EQ(job.spec->runs_before, 0U);
@@ -81,7 +81,7 @@ TEST(Prepare, NumbersHaveTheirBoundsAtEveryDoor) {
   for (const Request& request :
        {Request(job_of(job)), Request(with_step), Request(CreateStep{JobId(1), step, nullptr}),
         Request(experiment)}) {
-    const auto prepared = prepared_by(request, kAlice, kNames, {});
+    const auto prepared = prepared_by(request, kAlice, kSubmitterNames, {});
     ASSERT_FALSE(prepared.has_value()) << request.index();
     EXPECT_NE(prepared.error().text().find("is too large"), std::string::npos)
         << prepared.error().text();
@@ -106,7 +106,7 @@ TEST(Prepare, ParsesArrayAndDependency) {
   auto spec = spec_of();
   spec->text.set(JobText::kArray, "0-6:2%2");
   spec->text.set(JobText::kDependency, "afterok:12");
-  const auto prepared = prepared_by(job_of(spec), kAlice, kNames, {});
+  const auto prepared = prepared_by(job_of(spec), kAlice, kSubmitterNames, {});
   const auto& submit = get<PreparedSubmit>(*prepared);
   EXPECT_EQ(submit.array->indices.count(), 4U);
   EXPECT_EQ(submit.array->throttle, 2U);
@@ -121,7 +121,7 @@ TEST(Prepare, RefusesWhatNeedsNoStateToBeRefused) {
   small.max_script_size = 9;
   EXPECT_EQ(refusal_of(job_of(), small).message, "Job script exceeds size limit");
   small.max_script_size = 10;
-  EXPECT_TRUE(prepared_by(job_of(), kAlice, kNames, small).has_value());
+  EXPECT_TRUE(prepared_by(job_of(), kAlice, kSubmitterNames, small).has_value());
   auto relative = spec_of();
   relative->text.set(JobText::kWorkDir, "here");
   EXPECT_EQ(refusal_of(job_of(relative)).message, "Invalid working directory");
@@ -132,7 +132,7 @@ TEST(Prepare, RefusesWhatNeedsNoStateToBeRefused) {
   dependency->text.set(JobText::kDependency, "afterwards:1");
   EXPECT_EQ(refusal_of(job_of(dependency)).code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(refusal_of(SubmitJob()).code, ErrorCode::kInvalidArgument);
-  EXPECT_FALSE(prepared_by(CreateStep{}, kAlice, kNames, {}).has_value());
+  EXPECT_FALSE(prepared_by(CreateStep{}, kAlice, kSubmitterNames, {}).has_value());
 }
 
 TEST(Prepare, TextsOfStepsAreBoundedAsThoseOfJobs) {
@@ -142,8 +142,9 @@ TEST(Prepare, TextsOfStepsAreBoundedAsThoseOfJobs) {
     return step;
   };
   const auto refusal = [&](StepText key, std::string text) {
-    const auto prepared = prepared_by(
-        CreateStep{JobId(1), step_with(key, std::move(text)), nullptr}, kAlice, kNames, {});
+    const auto prepared =
+        prepared_by(CreateStep{JobId(1), step_with(key, std::move(text)), nullptr}, kAlice,
+                    kSubmitterNames, {});
     return prepared.has_value() ? "" : prepared.error().text();
   };
   EXPECT_EQ(refusal(StepText::kName, std::string(1024, 'x')), "");
@@ -165,7 +166,7 @@ TEST(Prepare, NamesAreOneLineAndAMailUserIsNoOption) {
   const auto refusal = [](JobText key, std::string_view text) {
     auto spec = spec_of();
     spec->text.set(key, text);
-    const auto prepared = prepared_by(job_of(spec), kAlice, kNames, {});
+    const auto prepared = prepared_by(job_of(spec), kAlice, kSubmitterNames, {});
     return prepared.has_value() ? "" : prepared.error().text();
   };
   EXPECT_NE(refusal(JobText::kName, "x\x1b]0;title\a").find("job name: it has control characters"),
@@ -183,7 +184,7 @@ TEST(Prepare, AnInteractiveJobNeedsNoScript) {
   spec->kind = JobKind::kInteractive;
   SubmitJob submit = job_of(spec);
   submit.script = nullptr;
-  EXPECT_TRUE(prepared_by(submit, kAlice, kNames, {}).has_value());
+  EXPECT_TRUE(prepared_by(submit, kAlice, kSubmitterNames, {}).has_value());
 }
 
 }  // namespace

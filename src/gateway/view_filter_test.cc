@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-JobView job() {
+JobView viewed_job() {
   auto spec = std::make_shared<JobSpec>();
   spec->user = UserId(1000);
   spec->text.set(JobText::kUserName, "ada");
@@ -32,12 +32,12 @@ TEST(ViewFilter, EveryConditionCounts) {
   const auto expect = [](auto JobFilter::*member, auto right, auto wrong) {
     JobFilter filter;
     (filter.*member).push_back(right);
-    EXPECT_TRUE(matches(job(), filter)) << right;
+    EXPECT_TRUE(matches(viewed_job(), filter)) << right;
     (filter.*member).front() = wrong;
-    EXPECT_FALSE(matches(job(), filter)) << wrong;
+    EXPECT_FALSE(matches(viewed_job(), filter)) << wrong;
     (filter.*member).push_back(right);
     ASSERT_TRUE(sort_lists(filter).has_value());
-    EXPECT_TRUE(matches(job(), filter)) << "one of several";
+    EXPECT_TRUE(matches(viewed_job(), filter)) << "one of several";
   };
   expect(&JobFilter::users, "ada", "bob");
   expect(&JobFilter::uids, 1000U, 1001U);
@@ -51,14 +51,14 @@ TEST(ViewFilter, EveryConditionCounts) {
   expect(&JobFilter::nodes, "n4", "n6");
   JobFilter states;
   states.states = {JobState::kCompleted};
-  EXPECT_FALSE(matches(job(), states));
+  EXPECT_FALSE(matches(viewed_job(), states));
   states.states.push_back(JobState::kFailed);
-  EXPECT_TRUE(matches(job(), states));
-  EXPECT_TRUE(matches(job(), {}));
+  EXPECT_TRUE(matches(viewed_job(), states));
+  EXPECT_TRUE(matches(viewed_job(), {}));
 }
 
 TEST(ViewFilter, AJobThatNeverRanWasOnNoNode) {
-  JobView never = job();
+  JobView never = viewed_job();
   never.node_list.clear();
   JobFilter filter;
   filter.nodes = {"n4"};
@@ -67,7 +67,7 @@ TEST(ViewFilter, AJobThatNeverRanWasOnNoNode) {
 
 /// "1-5" of array 12 waits.
 JobView waiting_array() {
-  JobView view = job();
+  JobView view = viewed_job();
   view.id = view.array_job = JobId(12);
   view.array_remaining = "1-5";
   view.array_remaining_count = 5;

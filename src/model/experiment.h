@@ -46,7 +46,6 @@ constexpr bool is_final(ExperimentState state) { return state >= ExperimentState
 /// Its search is asked for decisions.
 constexpr bool is_searching(ExperimentState state) { return state <= ExperimentState::kPaused; }
 
-/// How a trial ended.
 /// Who besides its owner and operators may read an experiment's code, configuration and logs, and
 /// begin others from them. Its name, state, progress, trials and metrics are everybody's. Numbers
 /// are part of journal and wire.
@@ -64,6 +63,7 @@ constexpr std::optional<Visibility> visibility_named(std::string_view name) {
   return std::nullopt;
 }
 
+/// kActive until its last run is over. Numbers are part of journal and wire.
 enum class TrialState : std::uint8_t { kActive = 0, kCompleted = 1, kCanceled = 2, kError = 3 };
 
 /// How an experiment's trials stand to other work of the same user: never before anybody else's.

@@ -344,7 +344,9 @@ void Platform::enforce_budget(const Job& job) {
   }
   Draft draft(state_, now());
   requests::stop_for_budget(draft, experiment);
-  engine_.apply(draft);
+  // A draft that does not fit is a bug, which check() has reported: the experiment goes on, and so
+  // does the controller.
+  if (engine_.check(draft).has_value()) engine_.apply(draft);
 }
 
 /// The limit may have been moved since the timer was set.

@@ -46,7 +46,7 @@ ClusterConfig random_cluster(Rng& rng) {
   return config;
 }
 
-ResourceRequest random_request(Rng& rng) {
+ResourceRequest random_small_request(Rng& rng) {
   ResourceRequest request = tasks(pick(rng, 1, 6), pick(rng, 1, 3));
   if (rng.chance(0.3)) request.min_nodes = pick(rng, 1, 3);
   if (rng.chance(0.3)) request.max_nodes = request.min_nodes + pick(rng, 0, 2);
@@ -143,7 +143,7 @@ void expect_whole(const PendingJob& job, const Start& start) {
 /// Random events on a snapshot, as a follower would report them.
 class Events {
  public:
-  Events(Rng& rng, ClusterSnapshot& snapshot, ResourceRequest request(Rng&) = random_request)
+  Events(Rng& rng, ClusterSnapshot& snapshot, ResourceRequest request(Rng&) = random_small_request)
       : rng_(rng), snapshot_(snapshot) {
     for (int i = 0; i < 6; ++i) requests_.push_back(request(rng));
   }
@@ -364,7 +364,7 @@ TEST(Properties, TheFastPathDelaysNoWindow) {
     apply(snapshot, first);
     const Plan base = plan(snapshot, at(0));
     const std::uint32_t id = 500;
-    PendingJob job = make_job(id, random_request(rng), rng.between(10, 60));
+    PendingJob job = make_job(id, random_small_request(rng), rng.between(10, 60));
     job.priority = -1;
     snapshot.add_pending(job);
     const FastStart answer = try_start_now(snapshot, base, JobId(id), at(0));

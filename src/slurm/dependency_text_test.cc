@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-std::string read_back(std::string_view text) {
+std::string read_back_dependency(std::string_view text) {
   const auto set = parse_dependency(text);
   return set.has_value() ? dependency_text(*set) : set.error().text();
 }
@@ -23,7 +23,7 @@ TEST(DependencyText, ReadsEveryKind) {
       {"singleton", "singleton(unfulfilled)"},
       {"afterok:12_*", "afterok:12(unfulfilled)"},
   };
-  for (const auto& [text, printed] : kCases) EXPECT_EQ(read_back(text), printed) << text;
+  for (const auto& [text, printed] : kCases) EXPECT_EQ(read_back_dependency(text), printed) << text;
 }
 
 TEST(DependencyText, KeepsTheParts) {
@@ -46,7 +46,7 @@ TEST(DependencyText, RefusesOtherTexts) {
     EXPECT_EQ(set.error().message, "Job dependency problem");
   }
   EXPECT_EQ(parse_dependency("expand:12").error().code, ErrorCode::kUnimplemented);
-  EXPECT_NE(read_back("later:12").find("'later' is no type; use one of after, afterany"),
+  EXPECT_NE(read_back_dependency("later:12").find("'later' is no type; use one of after, afterany"),
             std::string::npos);
 }
 

@@ -43,6 +43,14 @@ bool is_plain_utf8(std::string_view text) {
   return true;
 }
 
+std::string_view utf8_prefix(std::string_view text, std::size_t size_max) {
+  if (text.size() <= size_max) return text;
+  // A character has at most three bytes behind its first.
+  std::size_t end = size_max;
+  while (end > 0 && size_max - end < 3 && is_between(text[end], 0x80, 0xbf)) --end;
+  return text.substr(0, end);
+}
+
 std::string valid_utf8(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());

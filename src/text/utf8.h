@@ -14,6 +14,10 @@ std::string valid_utf8(std::string_view bytes);
 /// not empty.
 std::size_t utf8_character_size(std::string_view text);
 
+/// The longest beginning of a text that has at most `size_max` bytes and ends behind a character,
+/// not within one. Of what is no UTF-8 at all some bytes more may be left out.
+std::string_view utf8_prefix(std::string_view text, std::size_t size_max);
+
 /// Whether people and programs see the text as it is: well-formed, without control characters of C1
 /// (U+0080 to U+009F), which some terminals obey, and without separators of lines or marks that
 /// turn the direction of what follows (U+2028 to U+202E, U+2066 to U+2069). Says nothing of ASCII.

@@ -65,6 +65,16 @@ TEST(Utf8, WhatFollowsACharacterIsNoPartOfIt) {
   EXPECT_EQ(utf8_character_size(std::string_view("\0a", 2)), 1U);
 }
 
+TEST(Utf8, APrefixEndsBehindACharacter) {
+  const std::string text = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";  // a, é, €, a face
+  const std::size_t ends[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10};
+  for (std::size_t most = 0; most <= text.size(); ++most)
+    EXPECT_EQ(utf8_prefix(text, most).size(), ends[most]) << most;
+  EXPECT_EQ(utf8_prefix(text, 99), text);
+  EXPECT_EQ(utf8_prefix("\x80\x80\x80\x80\x80\x80", 5).size(), 2U)
+      << "of what is no text at most three bytes are lost";
+}
+
 TEST(Utf8, PlainTextHasNothingThatTerminalsObeyBeyondAscii) {
   const auto is_hidden = [](std::uint32_t point) {
     return (point >= 0x80 && point <= 0x9f) || (point >= 0x2028 && point <= 0x202e) ||

@@ -5,15 +5,15 @@
 namespace muster {
 namespace {
 
-struct Read {
+struct ReadSpace {
   HyperSpace space;
   std::string problems;
 };
-Read read(const std::string& text, bool is_grid = false) {
+ReadSpace read_space(const std::string& text, bool is_grid = false) {
   const YamlDocument document = parse_yaml(text).value();
   FormContext context{document.lines, {}};
   FormReader section(context, &document.root, "hyperparameters");
-  Read result{read_hyperparameters(section), ""};
+  ReadSpace result{read_hyperparameters(section), ""};
   if (is_grid) check_grid(result.space, section);
   for (const FormProblem& problem : context.problems)
     result.problems += problem.path + ": " + problem.message + "\n";
@@ -21,7 +21,7 @@ Read read(const std::string& text, bool is_grid = false) {
 }
 
 TEST(HyperparameterForm, EveryTypeOfRange) {
-  const Read found = read(
+  const ReadSpace found = read_space(
       "a: {type: const, val: [1, x]}\n"
       "b: {type: int, minval: -2, maxval: 5, count: 3}\n"
       "c: {type: double, minval: 0, maxval: 0.5}\n"
@@ -36,7 +36,7 @@ TEST(HyperparameterForm, EveryTypeOfRange) {
 }
 
 TEST(HyperparameterForm, WhatIsNoRangeIsConstant) {
-  const Read found = read("list: [1]\nnothing: null\nempty: {}\nword: x\n");
+  const ReadSpace found = read_space("list: [1]\nnothing: null\nempty: {}\nword: x\n");
   EXPECT_EQ(found.problems, "");
   EXPECT_EQ(found.space, (HyperSpace{{{"empty"}, ConstDomain{Json(Json::Object{})}},
                                      {{"list"}, ConstDomain{Json(Json::Array{1})}},
@@ -45,7 +45,8 @@ TEST(HyperparameterForm, WhatIsNoRangeIsConstant) {
 }
 
 TEST(HyperparameterForm, MapsWithoutATypeAreSearchedThrough) {
-  const Read found = read("z: 1\nnet: {width: {type: int, minval: 1, maxval: 2}, type: 5}\n");
+  const ReadSpace found =
+      read_space("z: 1\nnet: {width: {type: int, minval: 1, maxval: 2}, type: 5}\n");
   EXPECT_EQ(found.problems, "");
   EXPECT_EQ(found.space, (HyperSpace{{{"net", "type"}, ConstDomain{5}},
                                      {{"net", "width"}, IntDomain{1, 2, {}}},
@@ -71,15 +72,16 @@ TEST(HyperparameterForm, WhatIsWrongIsNamedAndLeftOut) {
        "hyperparameters.x.vals: there is no such field here; is it 'val'?\n"},
   };
   for (const auto& [text, problem] : kCases) {
-    const Read found = read(std::string("x: ") + text + "\n");
+    const ReadSpace found = read_space(std::string("x: ") + text + "\n");
     EXPECT_EQ(found.problems, problem) << text;
   }
-  EXPECT_TRUE(read("x: {type: int, minval: 3, maxval: 2}\n").space.empty());
+  EXPECT_TRUE(read_space("x: {type: int, minval: 3, maxval: 2}\n").space.empty());
 }
 
 TEST(HyperparameterForm, EndsAreWhatADoubleHoldsExactly) {
-  EXPECT_EQ(read("x: {type: int, minval: -9007199254740992, maxval: 9007199254740992}\n").problems,
-            "");
+  EXPECT_EQ(
+      read_space("x: {type: int, minval: -9007199254740992, maxval: 9007199254740992}\n").problems,
+      "");
   for (const char* text :
        {"{type: int, minval: 0, maxval: 9007199254740993}",
         "{type: int, minval: -9007199254740993, maxval: 0}", "{type: int, minval: 0.5, maxval: 1}",
@@ -87,9 +89,9 @@ TEST(HyperparameterForm, EndsAreWhatADoubleHoldsExactly) {
         "{type: double, minval: .nan, maxval: 1}", "{type: log, minval: 0, maxval: 400}",
         "{type: log, minval: 0, maxval: 1, base: 0}", "{type: log, minval: 0, maxval: 1, base: -2}",
         "{type: int, minval: 1, maxval: 2, count: 0}"}) {
-    EXPECT_NE(read(std::string("x: ") + text + "\n").problems, "") << text;
+    EXPECT_NE(read_space(std::string("x: ") + text + "\n").problems, "") << text;
   }
-  EXPECT_EQ(read("x: {type: log, minval: -300, maxval: 300}\n").problems, "");
+  EXPECT_EQ(read_space("x: {type: log, minval: -300, maxval: 300}\n").problems, "");
 }
 
 TEST(HyperparameterForm, PointsOfAGridAreCounted) {
@@ -102,19 +104,20 @@ TEST(HyperparameterForm, PointsOfAGridAreCounted) {
 }
 
 TEST(HyperparameterForm, AGridNeedsCountsAndHasABound) {
-  EXPECT_EQ(read("a: {type: int, minval: 0, maxval: 9}\nb: {c: {type: log, minval: 0, maxval: 1}}\n"
+  EXPECT_EQ(
+      read_space("a: {type: int, minval: 0, maxval: 9}\nb: {c: {type: log, minval: 0, maxval: 1}}\n"
                  "d: {type: categorical, vals: [1]}\n",
                  true)
-                .problems,
-            "hyperparameters.a: a grid needs to know how many points: give 'count'\n"
-            "hyperparameters.b.c: a grid needs to know how many points: give 'count'\n");
+          .problems,
+      "hyperparameters.a: a grid needs to know how many points: give 'count'\n"
+      "hyperparameters.b.c: a grid needs to know how many points: give 'count'\n");
   const auto cube = [](int count) {
     std::string text;
     for (const char* name : {"a", "b"}) {
       text += std::string(name) +
               ": {type: double, minval: 0, maxval: 1, count: " + std::to_string(count) + "}\n";
     }
-    return read(text, true).problems;
+    return read_space(text, true).problems;
   };
   EXPECT_EQ(cube(316), "") << "99,856 points";
   EXPECT_NE(cube(317).find("the grid has 1.005e+05 points"), std::string::npos) << cube(317);

@@ -8,14 +8,14 @@
 namespace muster {
 namespace {
 
-struct Read {
+struct ReadSearcher {
   HyperSpace space;
   SearcherSection searcher;
   std::vector<std::string> problems;
 };
 
-Read read(std::string_view text) {
-  Read result;
+ReadSearcher read_searcher(std::string_view text) {
+  ReadSearcher result;
   auto document = parse_yaml(text);
   EXPECT_TRUE(document.has_value()) << document.error().text();
   if (!document.has_value()) return result;
@@ -51,7 +51,7 @@ searcher:
 )";
 
 TEST(ExperimentFile, AdaptiveAshaOf038) {
-  const Read result = read(kAsha);
+  const ReadSearcher result = read_searcher(kAsha);
   EXPECT_EQ(result.problems, Problems{});
   ASSERT_EQ(result.space.size(), 5U);
   EXPECT_EQ(result.space[0], (Hyperparameter{{"global_batch_size"}, ConstDomain{256}}));
@@ -68,26 +68,27 @@ TEST(ExperimentFile, AdaptiveAshaOf038) {
 }
 
 TEST(ExperimentFile, TheSpellingsOf037) {
-  const Read result = read(
+  const ReadSearcher result = read_searcher(
       "searcher: {name: async_halving, metric: loss, num_rungs: 3, max_trials: 9, divisor: 3, "
       "max_length: {epochs: 64}, stop_once: false}\n");
   EXPECT_EQ(result.problems, Problems{});
   EXPECT_EQ(result.searcher.search.time_metric, "epochs");
   EXPECT_EQ(result.searcher.search.method, SearchMethodConfig(AsyncHalving{3, 9, 3, 64, true}));
   EXPECT_EQ(result.searcher.trial_length, 0U) << "each rung tells how far";
-  const Read stopping = read(
+  const ReadSearcher stopping = read_searcher(
       "searcher: {name: adaptive_asha, metric: loss, max_trials: 9, divisor: 3, max_length: "
       "{epochs: 9}}\n");
   EXPECT_EQ(stopping.problems, Problems{});
   EXPECT_EQ(stopping.searcher.trial_length, 9U) << "scripts ask how far to train at most";
-  const Read single = read("searcher: {name: single, metric: loss, max_length: {batches: 500}}\n");
+  const ReadSearcher single =
+      read_searcher("searcher: {name: single, metric: loss, max_length: {batches: 500}}\n");
   EXPECT_EQ(single.problems, Problems{});
   EXPECT_EQ(single.searcher.trial_length, 500U);
   EXPECT_EQ(single.searcher.search.max_concurrent_trials, 1U);
 }
 
 TEST(ExperimentFile, PopulationBasedTrainingOf017) {
-  const Read result = read(R"(searcher:
+  const ReadSearcher result = read_searcher(R"(searcher:
   name: pbt
   metric: episode_return
   smaller_is_better: false
@@ -104,19 +105,22 @@ TEST(ExperimentFile, PopulationBasedTrainingOf017) {
 }
 
 TEST(ExperimentFile, OurOwnMethods) {
-  EXPECT_EQ(read("searcher: {name: hyperband, metric: l, time_metric: epochs, max_time: 81}")
-                .searcher.search.method,
-            SearchMethodConfig(Hyperband{3, 81}));
-  EXPECT_EQ(read("searcher: {name: tpe, metric: l, max_trials: 50}").searcher.search.method,
-            SearchMethodConfig(TpeSearch{50, 10, 24}));
-  EXPECT_EQ(read("searcher: {name: sync_halving, metric: l, time_metric: e, max_time: 320, "
-                 "max_trials: 64, num_rungs: 7, divisor: 2}")
-                .searcher.search.method,
-            SearchMethodConfig(SyncHalving{7, 64, 2, 320}));
+  EXPECT_EQ(
+      read_searcher("searcher: {name: hyperband, metric: l, time_metric: epochs, max_time: 81}")
+          .searcher.search.method,
+      SearchMethodConfig(Hyperband{3, 81}));
+  EXPECT_EQ(
+      read_searcher("searcher: {name: tpe, metric: l, max_trials: 50}").searcher.search.method,
+      SearchMethodConfig(TpeSearch{50, 10, 24}));
+  EXPECT_EQ(
+      read_searcher("searcher: {name: sync_halving, metric: l, time_metric: e, max_time: 320, "
+                    "max_trials: 64, num_rungs: 7, divisor: 2}")
+          .searcher.search.method,
+      SearchMethodConfig(SyncHalving{7, 64, 2, 320}));
 }
 
 TEST(ExperimentFile, EverythingThatIsWrongIsSaidAtOnce) {
-  const Read result = read(R"(hyperparameters:
+  const ReadSearcher result = read_searcher(R"(hyperparameters:
   lr: {type: log, minval: -1, maxval: -4}
   layers: {type: int, minval: two, maxval: 8, maxvall: 9}
   act: {type: categorical, vals: []}
@@ -147,103 +151,113 @@ searcher:
 }
 
 TEST(ExperimentFile, WhatCannotBeRunIsRefusedByName) {
-  EXPECT_EQ(read("searcher: {name: adaptive_simple, metric: l}").problems,
+  EXPECT_EQ(read_searcher("searcher: {name: adaptive_simple, metric: l}").problems,
             (Problems{"line 1: searcher.name: \"adaptive_simple\" cannot be run: it was replaced; "
                       "use adaptive_asha"}));
   EXPECT_EQ(
-      read("searcher: {metric: l}").problems,
+      read_searcher("searcher: {metric: l}").problems,
       (Problems{"line 1: searcher: 'name' is missing; give the method, such as adaptive_asha"}));
 }
 
 TEST(ExperimentFile, ACustomSearchCountsTrainingInItsUnit) {
-  const Read plain = read("searcher: {name: custom, metric: l}");
+  const ReadSearcher plain = read_searcher("searcher: {name: custom, metric: l}");
   EXPECT_EQ(plain.problems, Problems());
   EXPECT_EQ(plain.searcher.search.method, SearchMethodConfig(CustomSearch{}));
   EXPECT_EQ(plain.searcher.search.time_metric, "batches");
-  EXPECT_EQ(read("searcher: {name: custom, metric: l, unit: epochs}").searcher.search.time_metric,
+  EXPECT_EQ(read_searcher("searcher: {name: custom, metric: l, unit: epochs}")
+                .searcher.search.time_metric,
             "epochs");
   EXPECT_EQ(
-      read("searcher: {name: custom, metric: l, unit: epochs, time_metric: batches}").problems,
+      read_searcher("searcher: {name: custom, metric: l, unit: epochs, time_metric: batches}")
+          .problems,
       (Problems{"line 1: searcher.time_metric: \"batches\" and the unit epochs do not go together; "
                 "leave one out"}));
-  EXPECT_EQ(read("searcher: {name: custom, metric: l, unit: hours}").problems,
+  EXPECT_EQ(read_searcher("searcher: {name: custom, metric: l, unit: hours}").problems,
             (Problems{"line 1: searcher.unit: \"hours\" is not one of batches, epochs, records"}));
 }
 
 TEST(ExperimentFile, AGridNeedsCounts) {
   EXPECT_EQ(
-      read("hyperparameters: {a: {b: {type: double, minval: 0, maxval: 1}}}\nsearcher: {name: "
-           "grid, metric: l}\n")
+      read_searcher(
+          "hyperparameters: {a: {b: {type: double, minval: 0, maxval: 1}}}\nsearcher: {name: "
+          "grid, metric: l}\n")
           .problems,
       (Problems{
           "line 1: hyperparameters.a.b: a grid needs to know how many points: give 'count'"}));
 }
 
 TEST(ExperimentFile, SearchesWithoutBoundsAreRefused) {
-  EXPECT_EQ(read("searcher: {name: random, metric: l, max_trials: 4294967295}").problems,
+  EXPECT_EQ(read_searcher("searcher: {name: random, metric: l, max_trials: 4294967295}").problems,
             (Problems{"line 1: searcher.max_trials: 4294967295 is not possible; give a whole "
                       "number from 1 to 100000"}));
   EXPECT_EQ(
-      read("searcher: {name: hyperband, metric: l, time_metric: batches, max_time: 1000000000}")
+      read_searcher(
+          "searcher: {name: hyperband, metric: l, time_metric: batches, max_time: 1000000000}")
           .problems,
       (Problems{"line 1: searcher.max_time: 1000000000 would begin with 387420489 trials; count "
                 "time in a larger unit, or raise "
                 "the divisor"}));
-  EXPECT_EQ(read("searcher: {name: pbt, metric: l, population_size: 10000, num_rounds: 10000, "
-                 "length_per_round: {epochs: 1}}")
-                .problems.size(),
+  EXPECT_EQ(
+      read_searcher("searcher: {name: pbt, metric: l, population_size: 10000, num_rounds: 10000, "
+                    "length_per_round: {epochs: 1}}")
+          .problems.size(),
+      1U);
+  EXPECT_EQ(read_searcher("searcher: {name: tpe, metric: l, max_trials: 20000}").problems.size(),
             1U);
-  EXPECT_EQ(read("searcher: {name: tpe, metric: l, max_trials: 20000}").problems.size(), 1U);
   const std::string axes = "{type: double, minval: 0, maxval: 1, count: 65536}";
-  EXPECT_EQ(read("hyperparameters: {a: " + axes + ", b: " + axes + ", c: " + axes + ", d: " + axes +
-                 "}\nsearcher: {name: grid, metric: l}")
+  EXPECT_EQ(read_searcher("hyperparameters: {a: " + axes + ", b: " + axes + ", c: " + axes +
+                          ", d: " + axes + "}\nsearcher: {name: grid, metric: l}")
                 .problems,
             (Problems{"line 1: hyperparameters: the grid has 1.845e+19 points, and a search at "
                       "most 100000 trials; lower the counts"}));
 }
 
 TEST(ExperimentFile, NumbersBeyondWhatASearchCanHoldAreRefused) {
-  EXPECT_EQ(read("hyperparameters: {n: {type: int, minval: 0, maxval: "
-                 "9223372036854775807}}\nsearcher: {name: single, metric: l}")
+  EXPECT_EQ(read_searcher("hyperparameters: {n: {type: int, minval: 0, maxval: "
+                          "9223372036854775807}}\nsearcher: {name: single, metric: l}")
                 .problems.size(),
             1U);
-  EXPECT_EQ(read("hyperparameters: {n: {type: double, minval: -1.7e308, maxval: "
-                 "1.7e308}}\nsearcher: {name: single, metric: l}")
+  EXPECT_EQ(read_searcher("hyperparameters: {n: {type: double, minval: -1.7e308, maxval: "
+                          "1.7e308}}\nsearcher: {name: single, metric: l}")
                 .problems.size(),
             2U);
-  EXPECT_EQ(read("hyperparameters: {n: {type: log, base: 0.1, minval: -400, maxval: 0}}\nsearcher: "
-                 "{name: single, metric: l}")
+  EXPECT_EQ(read_searcher(
+                "hyperparameters: {n: {type: log, base: 0.1, minval: -400, maxval: 0}}\nsearcher: "
+                "{name: single, metric: l}")
                 .problems.size(),
             1U);
 }
 
 TEST(ExperimentFile, LaddersBeyondNumbersAreRefused) {
-  EXPECT_EQ(read("searcher: {name: adaptive_asha, metric: l, max_trials: 9, time_metric: e, "
-                 "max_time: 64, divisor: 1000000, "
-                 "bracket_rungs: [100, 1]}")
-                .problems,
-            (Problems{"line 1: searcher.bracket_rungs: 100 rungs with divisor 1000000 begin below "
-                      "any unit of training"}));
-  EXPECT_EQ(read("searcher: {name: pbt, metric: l, population_size: 2, num_rounds: 10000, "
-                 "length_per_round: {epochs: 9007199254740992}}")
+  EXPECT_EQ(
+      read_searcher("searcher: {name: adaptive_asha, metric: l, max_trials: 9, time_metric: e, "
+                    "max_time: 64, divisor: 1000000, "
+                    "bracket_rungs: [100, 1]}")
+          .problems,
+      (Problems{"line 1: searcher.bracket_rungs: 100 rungs with divisor 1000000 begin below "
+                "any unit of training"}));
+  EXPECT_EQ(read_searcher("searcher: {name: pbt, metric: l, population_size: 2, num_rounds: 10000, "
+                          "length_per_round: {epochs: 9007199254740992}}")
                 .problems,
             (Problems{"line 1: searcher.length_per_round: all rounds together are beyond what can "
                       "be counted; count in a larger unit"}));
 }
 
 TEST(ExperimentFile, LengthsInTwoUnitsAreRefused) {
-  EXPECT_EQ(read("searcher: {name: single, metric: l, max_length: {epochs: 3, batches: 5}}")
-                .problems.size(),
-            1U);
   EXPECT_EQ(
-      read("searcher: {name: hyperband, metric: l, time_metric: steps, max_length: {epochs: 9}}")
+      read_searcher("searcher: {name: single, metric: l, max_length: {epochs: 3, batches: 5}}")
+          .problems.size(),
+      1U);
+  EXPECT_EQ(
+      read_searcher(
+          "searcher: {name: hyperband, metric: l, time_metric: steps, max_length: {epochs: 9}}")
           .problems,
       (Problems{"line 1: searcher.time_metric: \"steps\" and a length in epochs do not go "
                 "together; leave it out"}));
 }
 
 TEST(ExperimentFile, BothSpellingsAtOnceAreRefused) {
-  const Read result = read(
+  const ReadSearcher result = read_searcher(
       "searcher: {name: hyperband, metric: l, time_metric: epochs, max_time: 81, max_length: "
       "{epochs: 3}}");
   EXPECT_EQ(result.problems,

@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-ExperimentSpec spec_with(const std::string& config) {
+ExperimentSpec script_spec_with(const std::string& config) {
   ExperimentSpec spec;
   spec.config = config;
   spec.run_folder = "/store/experiment-12";
@@ -24,7 +24,7 @@ TEST(ServiceScript, IsALineForTheShellAndAZipFile) {
 
 TEST(TensorboardWish, NamesFoldersByExperiment) {
   const auto spec = std::make_shared<const ExperimentSpec>(
-      spec_with("checkpoint_storage: {type: shared_fs, host_path: /shared}"));
+      script_spec_with("checkpoint_storage: {type: shared_fs, host_path: /shared}"));
   const Json wish = tensorboard_wish({{ExperimentId(12), "my net/2", spec, {TrialId(3)}}},
                                      Duration::minutes(5), "cluster-id");
   EXPECT_EQ(
@@ -35,10 +35,11 @@ TEST(TensorboardWish, NamesFoldersByExperiment) {
 
 TEST(CheckpointWish, NamesWhereItMayLie) {
   EXPECT_EQ(
-      json_text(checkpoint_wish(spec_with("{}"), TrialId(3), "u")),
+      json_text(checkpoint_wish(script_spec_with("{}"), TrialId(3), "u")),
       R"({"kind": "checkpoint", "uuid": "u", "storage": "", "folders": ["/store/u", "/store/experiment-12/trial-3/checkpoints/u"]})");
-  const Json wish = checkpoint_wish(
-      spec_with("checkpoint_storage: {type: s3, bucket: b, secret_key: s}"), TrialId(3), "u");
+  const Json wish =
+      checkpoint_wish(script_spec_with("checkpoint_storage: {type: s3, bucket: b, secret_key: s}"),
+                      TrialId(3), "u");
   EXPECT_EQ(
       json_text(wish),
       R"({"kind": "checkpoint", "uuid": "u", "storage": "{\"type\": \"s3\", \"bucket\": \"b\", \"secret_key\": \"s\"}", "folders": []})");

@@ -5,24 +5,24 @@
 namespace muster {
 namespace {
 
-constexpr const char* kCluster = "774aef9f-d754-42e0-8ca0-aee09bf1ed9d";
+constexpr const char* kClusterId = "774aef9f-d754-42e0-8ca0-aee09bf1ed9d";
 
 TEST(ServiceName, IsAUuidThatNamesTheJob) {
-  const std::string name = service_name(kCluster, JobId(4'000'000'000));
+  const std::string name = service_name(kClusterId, JobId(4'000'000'000));
   EXPECT_EQ(name.size(), 36U);
-  EXPECT_NE(name.substr(0, 8), service_name(kCluster, JobId(7)).substr(0, 8))
+  EXPECT_NE(name.substr(0, 8), service_name(kClusterId, JobId(7)).substr(0, 8))
       << "people name it by its beginning";
-  EXPECT_EQ(parse_service_name(kCluster, name)->job, JobId(4'000'000'000));
-  EXPECT_EQ(parse_service_name(kCluster, name)->run, 0U);
-  EXPECT_EQ(parse_service_name(kCluster, service_allocation(kCluster, JobId(7), 12))->run, 12U);
+  EXPECT_EQ(parse_service_name(kClusterId, name)->job, JobId(4'000'000'000));
+  EXPECT_EQ(parse_service_name(kClusterId, name)->run, 0U);
+  EXPECT_EQ(parse_service_name(kClusterId, service_allocation(kClusterId, JobId(7), 12))->run, 12U);
 }
 
 TEST(ServiceName, OfAnotherFormOrClusterIsNone) {
-  const std::string name = service_name(kCluster, JobId(7));
+  const std::string name = service_name(kClusterId, JobId(7));
   EXPECT_FALSE(parse_service_name("another", name).has_value());
   for (const std::string& text : {std::string(), std::string("7"), name + "x", name + ".",
                                   name + ".0", name + ".1x", "1." + name, std::string(36, '0')}) {
-    EXPECT_FALSE(parse_service_name(kCluster, text).has_value()) << text;
+    EXPECT_FALSE(parse_service_name(kClusterId, text).has_value()) << text;
   }
 }
 

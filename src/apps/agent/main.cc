@@ -23,6 +23,7 @@
 #include "agent/output_files.h"
 #include "agent/output_shipper.h"
 #include "agent/spool.h"
+#include "agent/step_links.h"
 #include "apps/agent/running_clock.h"
 #include "base/version.h"
 #include "env/posix/cgroup.h"
@@ -160,8 +161,7 @@ class AgentProgram final : public AgentWorld,
   }
   Status record(const LaunchStep& brief) override { return spool_->launched({&brief}); }
   void send_step(const StepId& step, const ToAgent& message) override {
-    if (const auto found = links_.find(step); found != links_.end())
-      found->second->send(records::encode_message(message));
+    if (MessageLink* link = links_.find(step)) link->send(records::encode_message(message));
   }
   void forget(const StepId& step) override {
     spool_->acknowledged(step);
@@ -333,11 +333,10 @@ class AgentProgram final : public AgentWorld,
     if (running == nullptr && done == nullptr) return;
     if (!id) {
       const StepId step = running != nullptr ? running->id : done->id;
-      MessageLink* before = links_.contains(step) ? links_[step] : nullptr;
-      links_[step] = link;
+      MessageLink* before = links_.open(step, *link);
       if (!agent_->on_step_linked(step,
                                   running != nullptr ? running->launch_key : done->launch_key)) {
-        before != nullptr ? void(links_[step] = before) : void(links_.erase(step));
+        links_.reopen(step, before);
         const TerminateJob end{step.job, step.attempt, "", Duration()};
         return link->send(records::encode_message(ToAgent(end)));
       }
@@ -346,10 +345,7 @@ class AgentProgram final : public AgentWorld,
     agent_->on_step(*id, *message);
   }
   void on_link_closed(const std::optional<StepId>& id, MessageLink* link) {
-    if (!id) return;
-    if (const auto found = links_.find(*id); found != links_.end() && found->second == link)
-      links_.erase(found);
-    agent_->on_step_closed(*id, steady_now());
+    if (id && links_.close(*id, *link)) agent_->on_step_closed(*id, steady_now());
   }
 
   // ---- the controller ----
@@ -436,7 +432,7 @@ class AgentProgram final : public AgentWorld,
   int spawner_ = -1;
   int listen_fd_ = -1;
   std::optional<Acceptor> acceptor_;
-  std::map<StepId, MessageLink*> links_;
+  StepLinks<MessageLink> links_;
   std::unique_ptr<AgentClient> controller_;
   std::string last_refusal_;
   bool is_given_up_ = false;  ///< by us, for what the controller said

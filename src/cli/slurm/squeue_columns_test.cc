@@ -20,7 +20,7 @@ std::string table(std::string_view format, const JobView& job) {
   return header_line(layout) + row_line(layout, job, test_context());
 }
 
-std::string cell(std::string_view name, const JobView& job) {
+std::string queue_cell(std::string_view name, const JobView& job) {
   const auto layout =
       layout_of(parse_long_format(std::string(name) + ":").value(), job_columns(), "job");
   EXPECT_TRUE(layout.unknown.empty()) << name;
@@ -60,25 +60,25 @@ TEST(SqueueColumns, AllOfThem) {
 
 TEST(SqueueColumns, TimesOfAPendingJob) {
   JobView job = pending_job();
-  EXPECT_EQ(cell("EndTime", job), "N/A");
+  EXPECT_EQ(queue_cell("EndTime", job), "N/A");
   job.reasons.expected_start = job.submit_time;
-  EXPECT_EQ(cell("StartTime", job), cell("SubmitTime", job));
-  EXPECT_EQ(cell("EndTime", job), "2026-08-22T15:00:00");
-  EXPECT_NE(cell("EligibleTime", job), "N/A");
+  EXPECT_EQ(queue_cell("StartTime", job), queue_cell("SubmitTime", job));
+  EXPECT_EQ(queue_cell("EndTime", job), "2026-08-22T15:00:00");
+  EXPECT_NE(queue_cell("EligibleTime", job), "N/A");
   job.flags |= job_flag::kUserHeld;
-  EXPECT_EQ(cell("EligibleTime", job), "N/A");
+  EXPECT_EQ(queue_cell("EligibleTime", job), "N/A");
 }
 
 TEST(SqueueColumns, ArrayIds) {
-  EXPECT_EQ(cell("JobArrayID", array_job()), "12_[3-15%4]");
-  EXPECT_EQ(cell("ArrayTaskID", array_job()), "3-15%4");
+  EXPECT_EQ(queue_cell("JobArrayID", array_job()), "12_[3-15%4]");
+  EXPECT_EQ(queue_cell("ArrayTaskID", array_job()), "3-15%4");
   JobView element = array_job();
   element.id = JobId(15);
   element.array_index = 2;
-  EXPECT_EQ(cell("JobArrayID", element), "12_2");
-  EXPECT_EQ(cell("JobID", element), "15");
-  EXPECT_EQ(cell("ArrayJobID", element), "12");
-  EXPECT_EQ(cell("ArrayTaskID", running_job()), "N/A");
+  EXPECT_EQ(queue_cell("JobArrayID", element), "12_2");
+  EXPECT_EQ(queue_cell("JobID", element), "15");
+  EXPECT_EQ(queue_cell("ArrayJobID", element), "12");
+  EXPECT_EQ(queue_cell("ArrayTaskID", running_job()), "N/A");
 }
 
 TEST(SqueueColumns, SingleFields) {
@@ -110,18 +110,18 @@ TEST(SqueueColumns, SingleFields) {
       {"reason", "None"},
       {"GroupName", "lab"},
   };
-  for (const auto& [name, text] : kCases) EXPECT_EQ(cell(name, job), text) << name;
+  for (const auto& [name, text] : kCases) EXPECT_EQ(queue_cell(name, job), text) << name;
 }
 
 TEST(SqueueColumns, CompletingShowsItsNodes) {
   JobView job = running_job();
   job.state = JobState::kFailed;
   job.flags = job_flag::kCompleting;
-  EXPECT_EQ(cell("ReasonList", job), "n[1-2]");
-  EXPECT_EQ(cell("StateCompact", job), "CG");
+  EXPECT_EQ(queue_cell("ReasonList", job), "n[1-2]");
+  EXPECT_EQ(queue_cell("StateCompact", job), "CG");
   job.flags = 0;
   job.reasons.word = PendingReason::kNonZeroExitCode;
-  EXPECT_EQ(cell("ReasonList", job), "(NonZeroExitCode)");
+  EXPECT_EQ(queue_cell("ReasonList", job), "(NonZeroExitCode)");
 }
 
 TEST(SqueueColumns, EveryLetterAndNameIsThereOnce) {

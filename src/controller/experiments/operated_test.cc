@@ -22,7 +22,7 @@ Reply operate(Lab& lab, OperationsInput input, Identity who = kAlice) {
   lab.settle();
   return reply;
 }
-std::string error_of(const Reply& reply) { return reply.error ? reply.error->text() : ""; }
+std::string refusal_of(const Reply& reply) { return reply.error ? reply.error->text() : ""; }
 
 // ---- custom search ----
 
@@ -31,9 +31,9 @@ TEST(CustomSearch, ItsClientsOperationsBecomeTrials) {
   lab.create(kCustom);
   EXPECT_EQ(lab.trial_count(), 0U);
   EXPECT_EQ(lab.experiment().state, ExperimentState::kActive) << "it waits for its client";
-  EXPECT_EQ(error_of(operate(lab, {1,
-                                   {{SearchVerb::kCreate, "a", R"({"lr": 0.5})"},
-                                    {SearchVerb::kValidateAfter, "a", "", "", 3}}})),
+  EXPECT_EQ(refusal_of(operate(lab, {1,
+                                     {{SearchVerb::kCreate, "a", R"({"lr": 0.5})"},
+                                      {SearchVerb::kValidateAfter, "a", "", "", 3}}})),
             "");
   ASSERT_EQ(lab.trial_count(), 1U);
   EXPECT_TRUE(lab.runs(1));
@@ -47,7 +47,7 @@ TEST(CustomSearch, ItsClientsOperationsBecomeTrials) {
   EXPECT_EQ(lab.trial(1).state, TrialState::kCompleted);
   operate(lab, {4, {{SearchVerb::kShutDown, ""}}});
   EXPECT_EQ(lab.experiment().state, ExperimentState::kCompleted);
-  EXPECT_EQ(error_of(operate(lab, {4, {{SearchVerb::kShutDown, ""}}})), "")
+  EXPECT_EQ(refusal_of(operate(lab, {4, {{SearchVerb::kShutDown, ""}}})), "")
       << "what has ended does nothing more";
   EXPECT_EQ(hash_after_restart(lab), lab.rig.core.state().hash());
 }
@@ -68,7 +68,7 @@ TEST(CustomSearch, OnlyItsOwnerOperatesIt) {
   EXPECT_EQ(operate(lab, {1, {}}, kBob).error->code, ErrorCode::kPermissionDenied);
   Lab other;
   other.create(testing::random_search(1, 1));
-  EXPECT_NE(error_of(operate(other, {1, {}})).find("experiment 1 decides by random"),
+  EXPECT_NE(refusal_of(operate(other, {1, {}})).find("experiment 1 decides by random"),
             std::string::npos);
 }
 
@@ -93,12 +93,13 @@ TEST(CustomSearch, WhatATrialWillBeginWithIsKept) {
   lab.exit(1);
   lab.create(kCustom);
   const SearchOperation warm{SearchVerb::kCreate, "a", "{}", "aaa"};
-  EXPECT_EQ(error_of(lab.rig.done(OperateSearch{ExperimentId(old.value() + 1), {1, {warm}}})), "");
-  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"aaa"}}))
+  EXPECT_EQ(refusal_of(lab.rig.done(OperateSearch{ExperimentId(old.value() + 1), {1, {warm}}})),
+            "");
+  EXPECT_NE(refusal_of(lab.rig.done(DeleteCheckpoints{{"aaa"}}))
                 .find("a trial of experiment 2 will begin with"),
             std::string::npos);
   lab.settle();
-  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"aaa"}}))
+  EXPECT_NE(refusal_of(lab.rig.done(DeleteCheckpoints{{"aaa"}}))
                 .find("a trial of experiment 2 will begin with"),
             std::string::npos);
 }
@@ -110,7 +111,7 @@ TEST(Batches, RequestsAboutExperimentsStandAlone) {
                                   ControlExperiments{ExperimentVerb::kKill, {ExperimentId(1)}}});
   lab.rig.flush();
   for (const Reply& reply : lab.rig.replies.at(token))
-    EXPECT_NE(error_of(reply).find("stands alone"), std::string::npos);
+    EXPECT_NE(refusal_of(reply).find("stands alone"), std::string::npos);
   EXPECT_EQ(lab.experiment().state, ExperimentState::kActive);
 }
 
@@ -118,7 +119,7 @@ TEST(CustomSearch, ACheckpointToBeginWithIsWholeOrRefused) {
   Lab lab;
   lab.create(kCustom);
   SearchOperation create{SearchVerb::kCreate, "a", "{}", "nowhere"};
-  EXPECT_NE(error_of(operate(lab, {1, {create}})).find("there is no checkpoint nowhere"),
+  EXPECT_NE(refusal_of(operate(lab, {1, {create}})).find("there is no checkpoint nowhere"),
             std::string::npos);
 }
 
@@ -258,7 +259,7 @@ TEST(Elastic, ATrialThatIsContinuedAsksForWhatItsExperimentSays) {
   auto prepared = prepare_continuation({ExperimentId(2), "searcher: {max_length: {batches: 20}}"},
                                        lab.rig.core.state());
   ASSERT_TRUE(prepared.has_value());
-  EXPECT_EQ(error_of(lab.rig.done(std::move(prepared).value())), "");
+  EXPECT_EQ(refusal_of(lab.rig.done(std::move(prepared).value())), "");
   EXPECT_EQ(lab.trial(2).slots, 0U);
   pass(lab, Duration::seconds(4));
   ASSERT_TRUE(lab.runs(2));
@@ -313,8 +314,8 @@ TEST(Imports, CheckpointsCanBeBegunWith) {
   const TrialId trial = lab.rig.done(trial_under(old, 1), kRoot).trial;
   const ImportCheckpoint checkpoint{
       {"aaa", trial, 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}};
-  EXPECT_EQ(error_of(lab.rig.done(checkpoint, kRoot)), "");
-  EXPECT_EQ(error_of(lab.rig.done(checkpoint, kRoot)), "") << "again";
+  EXPECT_EQ(refusal_of(lab.rig.done(checkpoint, kRoot)), "");
+  EXPECT_EQ(refusal_of(lab.rig.done(checkpoint, kRoot)), "") << "again";
   lab.create(
       "{name: e, entrypoint: train, searcher: {name: single, metric: loss, source_checkpoint_uuid: "
       "aaa, max_length: {batches: 1}}}");
@@ -325,11 +326,11 @@ TEST(Imports, OnlyAnOperatorTakesThemAndOnlyWhatIsNotOurs) {
   Lab lab;
   EXPECT_EQ(lab.rig.done(import_of("c/1", 1), kAlice).error->code, ErrorCode::kPermissionDenied);
   const ExperimentId own = lab.create(kOneGpu);
-  EXPECT_NE(error_of(lab.rig.done(trial_under(own, 9), kRoot)).find("is our own"),
+  EXPECT_NE(refusal_of(lab.rig.done(trial_under(own, 9), kRoot)).find("is our own"),
             std::string::npos);
   const ImportCheckpoint checkpoint{
       {"aaa", TrialId(1), 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}};
-  EXPECT_NE(error_of(lab.rig.done(checkpoint, kRoot)).find("trial 1 is our own"),
+  EXPECT_NE(refusal_of(lab.rig.done(checkpoint, kRoot)).find("trial 1 is our own"),
             std::string::npos);
 }
 
@@ -343,7 +344,7 @@ TEST(Imports, WithoutItsCodeNothingIsForkedFromIt) {
   LastBlob last;
   auto prepared = prepare_experiment(std::move(fork), kAlice, CallerNames{"alice", "users"}, last);
   ASSERT_TRUE(prepared.has_value());
-  EXPECT_NE(error_of(lab.rig.done(std::move(prepared).value()))
+  EXPECT_NE(refusal_of(lab.rig.done(std::move(prepared).value()))
                 .find("the code of experiment 1 was not imported"),
             std::string::npos);
 }
@@ -359,7 +360,7 @@ TEST(Imports, WhereMusterCannotReachNothingCountsAsDeleted) {
   lab.rig.done(
       ImportCheckpoint{{"aaa", TrialId(1), 1, 4, CheckpointState::kCompleted, {}, 7, "{}", "{}"}},
       kRoot);
-  EXPECT_NE(error_of(lab.rig.done(DeleteCheckpoints{{"aaa"}})).find("storage of type gcs"),
+  EXPECT_NE(refusal_of(lab.rig.done(DeleteCheckpoints{{"aaa"}})).find("storage of type gcs"),
             std::string::npos);
   const Reply whole = lab.rig.done(ControlExperiments{ExperimentVerb::kDelete, {ExperimentId(1)}});
   EXPECT_NE(whole.experiments.at(0).error->text().find("storage of type gcs"), std::string::npos);
@@ -376,8 +377,9 @@ TEST(Imports, WhatEndedElsewhereIsNotContinuedHere) {
   Lab lab;
   lab.rig.done(import_of("c/1", 1), kRoot);
   auto prepared = prepare_continuation({ExperimentId(1), ""}, lab.rig.core.state());
-  const std::string why = prepared.has_value() ? error_of(lab.rig.done(std::move(prepared).value()))
-                                               : prepared.error().text();
+  const std::string why = prepared.has_value()
+                              ? refusal_of(lab.rig.done(std::move(prepared).value()))
+                              : prepared.error().text();
   EXPECT_FALSE(why.empty());
 }
 

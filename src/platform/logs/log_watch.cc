@@ -31,9 +31,7 @@ bool is_configuration(std::string_view line) {
 
 std::string shown(std::string_view line) {
   if (line.size() <= kShownMax) return valid_utf8(line);
-  std::size_t cut = kShownMax;
-  while (cut > kShownMax - 4 && (static_cast<unsigned char>(line[cut]) & 0xc0U) == 0x80U) --cut;
-  return valid_utf8(line.substr(0, cut)) + "...";
+  return valid_utf8(utf8_prefix(line, kShownMax)) + "...";
 }
 
 void find_reports(const WatchRules& rules, const LogFragment& fragment, std::string_view text,

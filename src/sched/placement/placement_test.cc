@@ -24,7 +24,7 @@ Start start_of(ClusterConfig config, const ResourceRequest& request) {
   const Plan result = plan(snapshot, at(0));
   return result.starts.empty() ? Start{} : result.starts[0];
 }
-ClusterConfig gpu_cluster() {
+ClusterConfig typed_gpu_cluster() {
   return make_cluster({make_node("c0", 8), make_node("g1", 8, 1000, {{"gpu", "a100", 2, {}}}),
                        make_node("g2", 8, 1000, {{"gpu", "a100", 2, {}}, {"gpu", "h100", 4, {}}})});
 }
@@ -252,32 +252,32 @@ TEST(Placement, MemoryPerNodeCpuAndAll) {
 }
 
 TEST(Placement, GpusTypedUntypedPerTaskPerJob) {
-  EXPECT_EQ(land(gpu_cluster(), tasks(1)), "n0:1/1");
-  EXPECT_EQ(land(gpu_cluster(), gpus_per_node(1)), "n1:1/1");
-  EXPECT_EQ(land(gpu_cluster(), gpus_per_node(1, "h100")), "n2:1/1");
-  EXPECT_EQ(land(gpu_cluster(), gpus_per_node(5, "h100")), "-");
-  EXPECT_EQ(start_of(gpu_cluster(), gpus_per_node(5)).nodes.at(0).gres.size(), 2U);
+  EXPECT_EQ(land(typed_gpu_cluster(), tasks(1)), "n0:1/1");
+  EXPECT_EQ(land(typed_gpu_cluster(), gpus_per_node(1)), "n1:1/1");
+  EXPECT_EQ(land(typed_gpu_cluster(), gpus_per_node(1, "h100")), "n2:1/1");
+  EXPECT_EQ(land(typed_gpu_cluster(), gpus_per_node(5, "h100")), "-");
+  EXPECT_EQ(start_of(typed_gpu_cluster(), gpus_per_node(5)).nodes.at(0).gres.size(), 2U);
   ResourceRequest per_task = tasks(4);
   per_task.gres_per_task = {{"gpu", "", 1}};
-  EXPECT_EQ(land(gpu_cluster(), per_task), "n2:4/4");
+  EXPECT_EQ(land(typed_gpu_cluster(), per_task), "n2:4/4");
   ResourceRequest per_job = tasks(1);
   per_job.gres_per_job = {{"gpu", "", 8}};
-  EXPECT_EQ(land(gpu_cluster(), per_job), "n1:1/1 n2:1/1");
+  EXPECT_EQ(land(typed_gpu_cluster(), per_job), "n1:1/1 n2:1/1");
   per_job.cpus_per_gpu = 2;
   per_job.gres_per_job = {{"gpu", "", 4}};
-  EXPECT_EQ(land(gpu_cluster(), per_job), "n2:1/8");
+  EXPECT_EQ(land(typed_gpu_cluster(), per_job), "n2:1/8");
   ResourceRequest by_gpu = tasks(4);
   by_gpu.tasks_per_gpu = 2;
-  EXPECT_EQ(land(gpu_cluster(), by_gpu), "n1:4/4");
+  EXPECT_EQ(land(typed_gpu_cluster(), by_gpu), "n1:4/4");
 }
 
 TEST(Placement, MemoryPerGpuIsAskedForEachOfThem) {
   ResourceRequest request = gpus_per_node(2);
   request.memory_scope = MemoryScope::kPerGpu;
   request.memory_mib = 500;
-  EXPECT_EQ(start_of(gpu_cluster(), request).nodes.at(0).memory_mib, 1000U);
+  EXPECT_EQ(start_of(typed_gpu_cluster(), request).nodes.at(0).memory_mib, 1000U);
   request.memory_mib = 501;
-  EXPECT_EQ(land(gpu_cluster(), request), "-");
+  EXPECT_EQ(land(typed_gpu_cluster(), request), "-");
 }
 
 TEST(Placement, FeaturesExcludedRequiredContiguous) {
@@ -301,7 +301,7 @@ TEST(Placement, OvercommitNeedsOneCpuPerNode) {
 }
 
 TEST(Satisfiable, NamesTheFieldAndTheBestNode) {
-  const auto inventory = ClusterInventory::create(gpu_cluster());
+  const auto inventory = ClusterInventory::create(typed_gpu_cluster());
   const auto ask = [&](const ResourceRequest& request) {
     return check_satisfiable(*inventory, request, PartitionIndex(0), Duration::seconds(10));
   };
@@ -392,7 +392,7 @@ TEST(Placement, JobsWithGpusStartWhereverSomeSetOfNodesCarriesThem) {
 }
 
 TEST(Placement, NodesWithoutGpusAreNoneOfAJobThatWantsGpus) {
-  ClusterSnapshot snapshot = make_snapshot(gpu_cluster());
+  ClusterSnapshot snapshot = make_snapshot(typed_gpu_cluster());
   snapshot.advance_time(at(0));
   snapshot.add_pending(make_job(1, gpus_in_all(4, 1)));
   const Shape& shape = snapshot.shapes()[snapshot.shape_of(JobId(1)).value()];

@@ -9,11 +9,11 @@
 namespace muster::sched {
 namespace {
 
-TimePoint at(int second) { return TimePoint::from_seconds(second); }
+TimePoint second(int second) { return TimePoint::from_seconds(second); }
 
 SharedJob job(std::uint32_t id, std::uint32_t group, std::uint32_t priority = 42,
               double weight = 1) {
-  const Rank own{1, at(static_cast<int>(id)), JobId(id), JobId(id)};
+  const Rank own{1, second(static_cast<int>(id)), JobId(id), JobId(id)};
   return {own, group, priority, weight, 1};
 }
 
@@ -60,7 +60,7 @@ TEST(Share, ThePlacesAreTheSameOnes) {
     jobs.back().priority = 1 + jobs.back().group % 3;
     jobs.back().weight = 1 + jobs.back().group;
     jobs.back().own.priority = rng.between(0, 1);
-    jobs.back().own.submit_time = at(static_cast<int>(rng.below(20)));
+    jobs.back().own.submit_time = second(static_cast<int>(rng.below(20)));
   }
   const auto ranks = share_positions(jobs, {});
   const auto places_of = [](const auto& all, const auto& rank_of) {

@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing;
 
-NodeAmount amount(std::uint32_t node, std::uint32_t cpus) {
+NodeAmount cpu_amount(std::uint32_t node, std::uint32_t cpus) {
   return {NodeIndex(node), 1, cpus, 0, {}};
 }
 Window window(std::uint32_t job, std::int64_t start, std::int64_t end,
@@ -22,24 +22,29 @@ std::int64_t free_until(const Timeline& timeline, std::uint32_t node, std::int64
   return Timeline::Interval(timeline, at(seconds)).at(NodeIndex(node)).cpus;
 }
 
+/// When one task of so many CPUs can start on one node and stay for so long, in seconds from at(0).
+std::optional<std::int64_t> earliest_start(Timeline& timeline, const ClusterInventory& inventory,
+                                           std::uint32_t cpus, std::int64_t seconds) {
+  const Demand demand =
+      Demand::compile(std::make_shared<const ResourceRequest>(tasks(1, cpus)), inventory);
+  const Fitter fitter(inventory, demand, {});
+  const auto order = static_order(inventory);
+  const auto found = timeline.earliest_start(
+      {fitter, {1, 1}, order, inventory.all, inventory.all, Duration::seconds(seconds)});
+  if (!found) return std::nullopt;
+  return (found->start - at(0)).seconds();
+}
+
 /// One node of 8 CPUs: job 1 has 3 of them until 100, job 2 has 2 until 200.
 struct BusyNode : ::testing::Test {
   BusyNode() : snapshot(make_snapshot(make_cluster(equal_nodes(1, 8)))) {
     snapshot.advance_time(at(0));
-    snapshot.start_job({JobId(1), PartitionIndex(0), {amount(0, 3)}, at(100)});
-    snapshot.start_job({JobId(2), PartitionIndex(0), {amount(0, 2)}, at(200)});
+    snapshot.start_job({JobId(1), PartitionIndex(0), {cpu_amount(0, 3)}, at(100)});
+    snapshot.start_job({JobId(2), PartitionIndex(0), {cpu_amount(0, 2)}, at(200)});
   }
   std::optional<std::int64_t> earliest(Timeline& timeline, std::uint32_t cpus,
                                        std::int64_t seconds) const {
-    const Demand demand = Demand::compile(std::make_shared<const ResourceRequest>(tasks(1, cpus)),
-                                          snapshot.inventory());
-    const Fitter fitter(snapshot.inventory(), demand, {});
-    const auto order = static_order(snapshot.inventory());
-    const NodeSet& all = snapshot.inventory().all;
-    const auto found =
-        timeline.earliest_start({fitter, {1, 1}, order, all, all, Duration::seconds(seconds)});
-    if (!found) return std::nullopt;
-    return (found->start - at(0)).seconds();
+    return earliest_start(timeline, snapshot.inventory(), cpus, seconds);
   }
   ClusterSnapshot snapshot;
 };
@@ -54,20 +59,20 @@ TEST_F(BusyNode, TheEarliestStartIsTheEndThatMakesRoom) {
 
 TEST_F(BusyNode, AWindowTakesItsRoomForItsTime) {
   Timeline timeline(snapshot, at(0), {});
-  timeline.reserve(window(9, 150, 160, {amount(0, 4)}));
+  timeline.reserve(window(9, 150, 160, {cpu_amount(0, 4)}));
   EXPECT_EQ(free_until(timeline, 0, 150), 3) << "what ends at its start does not meet it";
   EXPECT_EQ(free_until(timeline, 0, 151), 2) << "six are free then, and four are kept";
   EXPECT_EQ(earliest(timeline, 6, 50), 100) << "just before it";
   EXPECT_EQ(earliest(timeline, 6, 51), 160) << "behind it";
   EXPECT_EQ(timeline.kept_on(snapshot.inventory().all),
-            (std::vector<KeptRoom>{{at(150), at(160), amount(0, 4)}}));
+            (std::vector<KeptRoom>{{at(150), at(160), cpu_amount(0, 4)}}));
   EXPECT_TRUE(timeline.kept_on(NodeSet(1)).empty());
 }
 
 TEST_F(BusyNode, AWindowThatIsGivenUpIsNoMore) {
   Timeline timeline(snapshot, at(0), {});
-  const Window first = window(8, 100, 300, {amount(0, 2)});
-  const Window second = window(9, 150, 250, {amount(0, 4)});
+  const Window first = window(8, 100, 300, {cpu_amount(0, 2)});
+  const Window second = window(9, 150, 250, {cpu_amount(0, 4)});
   timeline.reserve(first);
   timeline.reserve(second);
   EXPECT_EQ(free_until(timeline, 0, 400), 0);
@@ -81,7 +86,7 @@ TEST_F(BusyNode, AWindowThatIsGivenUpIsNoMore) {
 
 TEST_F(BusyNode, AStartTakesRoomFromNowUntilItsEnd) {
   Timeline timeline(snapshot, at(0), {});
-  timeline.start({JobId(3), PartitionIndex(0), at(50), {amount(0, 3)}});
+  timeline.start({JobId(3), PartitionIndex(0), at(50), {cpu_amount(0, 3)}});
   EXPECT_EQ(timeline.free().at(NodeIndex(0)).cpus, 0);
   EXPECT_EQ(earliest(timeline, 3, 10), 50);
   EXPECT_EQ(earliest(timeline, 4, 10), 100);
@@ -100,7 +105,7 @@ TEST_F(BusyNode, AnOverdueJobEndsAGraceAfterNowOrCountsAsGone) {
 
 TEST_F(BusyNode, AKeptWindowMayFindLessThanItWasPlannedWith) {
   Timeline timeline(snapshot, at(0), {});
-  timeline.keep(window(9, -5, 20, {amount(0, 5)}));
+  timeline.keep(window(9, -5, 20, {cpu_amount(0, 5)}));
   EXPECT_EQ(free_until(timeline, 0, 10), -2) << "it begins at once, and overdraws the node";
   EXPECT_EQ(timeline.kept_on(snapshot.inventory().all)[0].start, at(0) + Duration::microseconds(1));
 }
@@ -118,14 +123,15 @@ TEST_F(BusyNode, EffortIsSpentUntilNoneIsLeft) {
 using TimelineDeathTest = BusyNode;
 TEST_F(TimelineDeathTest, RoomIsGivenOutOnce) {
   Timeline timeline(snapshot, at(0), {});
-  EXPECT_DEATH(timeline.start({JobId(3), PartitionIndex(0), at(50), {amount(0, 4)}}),
+  EXPECT_DEATH(timeline.start({JobId(3), PartitionIndex(0), at(50), {cpu_amount(0, 4)}}),
                "node 0 is given out twice");
-  timeline.reserve(window(9, 100, 300, {amount(0, 6)}));
-  EXPECT_DEATH(timeline.reserve(window(8, 150, 160, {amount(0, 1)})), "node 0 is reserved twice");
-  EXPECT_DEATH(timeline.start({JobId(3), PartitionIndex(0), at(101), {amount(0, 1)}}),
+  timeline.reserve(window(9, 100, 300, {cpu_amount(0, 6)}));
+  EXPECT_DEATH(timeline.reserve(window(8, 150, 160, {cpu_amount(0, 1)})),
+               "node 0 is reserved twice");
+  EXPECT_DEATH(timeline.start({JobId(3), PartitionIndex(0), at(101), {cpu_amount(0, 1)}}),
                "a start takes reserved room");
-  EXPECT_DEATH(timeline.reserve(window(7, 0, 9, {amount(0, 1)})), "begins after now");
-  EXPECT_DEATH(timeline.release(window(7, 1, 9, {amount(0, 1)})), "no such window is kept");
+  EXPECT_DEATH(timeline.reserve(window(7, 0, 9, {cpu_amount(0, 1)})), "begins after now");
+  EXPECT_DEATH(timeline.release(window(7, 1, 9, {cpu_amount(0, 1)})), "no such window is kept");
 }
 
 /// What is free over an interval, and where a job fits first, by looking at every second.
@@ -144,7 +150,7 @@ TEST(Timeline, AgreesWithLookingAtEverySecond) {
     for (std::uint32_t id = 1; id <= 4; ++id) {
       const auto cpus = static_cast<std::uint32_t>(1 + rng.below(2));
       const std::int64_t end = rng.between(1, kHorizon);
-      snapshot.start_job({JobId(id), PartitionIndex(0), {amount(0, cpus)}, at(end)});
+      snapshot.start_job({JobId(id), PartitionIndex(0), {cpu_amount(0, cpus)}, at(end)});
       take(0, end, cpus);
     }
     Timeline timeline(snapshot, at(0), {});
@@ -160,25 +166,19 @@ TEST(Timeline, AgreesWithLookingAtEverySecond) {
       const std::int64_t room = least(start, end);
       if (room <= 0) continue;
       const std::int64_t cpus = rng.between(1, room);
-      timeline.reserve(window(id, start, end, {amount(0, static_cast<std::uint32_t>(cpus))}));
+      timeline.reserve(window(id, start, end, {cpu_amount(0, static_cast<std::uint32_t>(cpus))}));
       take(start, end, cpus);
     }
     for (std::int64_t until = 1; until < kHorizon * 2; ++until)
       ASSERT_EQ(free_until(timeline, 0, until), least(0, until)) << "until " << until;
     const auto cpus = static_cast<std::uint32_t>(rng.between(1, kCpus));
     const std::int64_t length = rng.between(1, 15);
-    const Demand demand = Demand::compile(std::make_shared<const ResourceRequest>(tasks(1, cpus)),
-                                          snapshot.inventory());
-    const Fitter fitter(snapshot.inventory(), demand, {});
-    const auto order = static_order(snapshot.inventory());
-    const NodeSet& all = snapshot.inventory().all;
-    const auto found =
-        timeline.earliest_start({fitter, {1, 1}, order, all, all, Duration::seconds(length)});
+    const auto found = earliest_start(timeline, snapshot.inventory(), cpus, length);
     ASSERT_TRUE(found.has_value());
     if (least(0, length) >= cpus) continue;  // it starts now, and nobody asks
     std::int64_t expected = 1;
     while (least(expected, expected + length) < cpus) ++expected;
-    EXPECT_EQ((found->start - at(0)).seconds(), expected);
+    EXPECT_EQ(*found, expected);
   }
 }
 

@@ -209,7 +209,7 @@ constexpr std::string_view kSlurmKeys[] = {
 /// Of later versions, where they stand in the alphabet.
 const std::set<std::string_view> kLaterKeys = {"MaxBatchRequeue", "SuspendExcStates"};
 
-ShownConfig shown(const std::string& lines) {
+ShownConfig shown_config(const std::string& lines) {
   const auto conf =
       parse_slurm_conf("slurm.conf", "ClusterName=c\nSlurmctldHost=ctl(10.0.0.1)\n" + lines +
                                          "NodeName=n[1-4] CPUs=4\nPartitionName=p Nodes=ALL\n");
@@ -223,7 +223,7 @@ std::string value(ShownConfig config, std::string_view key) {
 
 TEST(ShownConfig, HasEveryKeyOfSlurmInItsOrder) {
   std::vector<std::string> keys;
-  for (const auto& [key, text] : shown("DefMemPerCPU=100\n")) {
+  for (const auto& [key, text] : shown_config("DefMemPerCPU=100\n")) {
     if (key.empty()) break;
     if (!kLaterKeys.contains(key) && !key.starts_with("Muster")) keys.push_back(key);
   }
@@ -232,7 +232,7 @@ TEST(ShownConfig, HasEveryKeyOfSlurmInItsOrder) {
 }
 
 TEST(ShownConfig, HasOurOwnKeysAndThoseOfCgroupsAfterThem) {
-  const ShownConfig all = shown("MusterLogRetention=3\n");
+  const ShownConfig all = shown_config("MusterLogRetention=3\n");
   const auto heading = std::ranges::find(all, "", &ShownConfig::value_type::first);
   ASSERT_NE(heading, all.end());
   EXPECT_EQ(heading->second, "Cgroup Support Configuration:");
@@ -244,7 +244,7 @@ TEST(ShownConfig, HasOurOwnKeysAndThoseOfCgroupsAfterThem) {
 }
 
 TEST(ShownConfig, KeysThatAreNotHonouredSayWhatIsDone) {
-  const ShownConfig asked = shown(
+  const ShownConfig asked = shown_config(
       "TreeWidth=30\nTaskPlugin=task/none\nAccountingStorageType=accounting_storage/"
       "slurmdbd\nPriorityType=priority/multifactor\nTopologyPlugin=topology/none\n");
   EXPECT_EQ(value(asked, "TreeWidth"), "65533") << "nodes are spoken to directly";
@@ -256,7 +256,7 @@ TEST(ShownConfig, KeysThatAreNotHonouredSayWhatIsDone) {
 }
 
 TEST(ShownConfig, HonouredKeysFollowTheFile) {
-  const ShownConfig given = shown(
+  const ShownConfig given = shown_config(
       "MaxArraySize=50\nSelectTypeParameters=CR_CPU\nGresTypes=gpu,nic\nSlurmctldHost="
       "b\nMusterLaunchTimeout=7\nSlurmdParameters=config_overrides\nMaxMemPerCPU=9\n");
   const std::pair<const char*, const char*> kCases[] = {
@@ -276,7 +276,7 @@ TEST(ShownConfig, HonouredKeysFollowTheFile) {
 }
 
 TEST(ShownConfig, UsersStandWithTheirNumbers) {
-  ShownConfig config = shown("SlurmUser=slurm\n");
+  ShownConfig config = shown_config("SlurmUser=slurm\n");
   show_users(config, "root", [](std::string_view name) -> std::optional<std::uint32_t> {
     return name == "root" ? std::optional(0U) : std::nullopt;
   });

@@ -27,7 +27,7 @@ std::string findings(const SlurmConf& conf) {
   for (const ConfFinding& finding : conf.findings) text += conf_finding_text(finding) + "\n";
   return text;
 }
-std::string shown(const SlurmConf& conf, std::string_view key) {
+std::string shown_value(const SlurmConf& conf, std::string_view key) {
   for (const auto& [name, value] : conf.cluster.settings.shown) {
     if (name == key) return value;
   }
@@ -175,12 +175,13 @@ TEST(SlurmConf, ShowsWhatIsInForce) {
       {"DefMemPerCPU", "absent"},
       {"MaxNodeCount", "4"},
   };
-  for (const auto& [key, value] : kCases) EXPECT_EQ(shown(conf, key), value) << key;
-  EXPECT_EQ(shown(parse("DefMemPerCPU=7\nMaxMemPerCPU=9\n").value(), "DefMemPerCPU"), "7");
-  EXPECT_EQ(shown(parse("DefMemPerCPU=7\n").value(), "DefMemPerNode"), "absent");
-  EXPECT_EQ(shown(parse("DefMemPerGPU=7\n").value(), "JobDefaults"), "DefMemPerGPU=7");
-  EXPECT_EQ(shown(parse("SchedulerParameters=max_script_size=90\n").value(), "SchedulerParameters"),
-            "max_script_size=90");
+  for (const auto& [key, value] : kCases) EXPECT_EQ(shown_value(conf, key), value) << key;
+  EXPECT_EQ(shown_value(parse("DefMemPerCPU=7\nMaxMemPerCPU=9\n").value(), "DefMemPerCPU"), "7");
+  EXPECT_EQ(shown_value(parse("DefMemPerCPU=7\n").value(), "DefMemPerNode"), "absent");
+  EXPECT_EQ(shown_value(parse("DefMemPerGPU=7\n").value(), "JobDefaults"), "DefMemPerGPU=7");
+  EXPECT_EQ(
+      shown_value(parse("SchedulerParameters=max_script_size=90\n").value(), "SchedulerParameters"),
+      "max_script_size=90");
 }
 
 TEST(SlurmConf, NodesTakeDefaultsAndLists) {

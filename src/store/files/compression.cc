@@ -42,11 +42,14 @@ std::string compressed(std::string_view bytes, int level) {
 Result<std::string> decompressed(std::string_view bytes, std::size_t size_max) {
   if (bytes.empty()) return fail(ErrorCode::kCorruption, "a stored block is empty");
   const std::string_view content = bytes.substr(1);
-  if (bytes[0] == kPlain && content.size() <= size_max) return std::string(content);
-  if (bytes[0] != kZstd) return fail(ErrorCode::kCorruption, "a stored block has an unknown form");
-  const unsigned long long size = ZSTD_getFrameContentSize(content.data(), content.size());
+  if (bytes[0] != kPlain && bytes[0] != kZstd)
+    return fail(ErrorCode::kCorruption, "a stored block has an unknown form");
+  const unsigned long long size = bytes[0] == kPlain
+                                      ? content.size()
+                                      : ZSTD_getFrameContentSize(content.data(), content.size());
   if (size > size_max)
     return fail(ErrorCode::kCorruption, "a stored block is damaged", "its length is not credible");
+  if (bytes[0] == kPlain) return std::string(content);
   std::string result(static_cast<std::size_t>(size), '\0');
   const std::size_t found = ZSTD_decompressDCtx(decompressor(), result.data(), result.size(),
                                                 content.data(), content.size());

@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-JobView run_of(std::uint32_t job) {
+JobView ended_run(std::uint32_t job) {
   auto spec = std::make_shared<JobSpec>();
   spec->text.set(JobText::kName, std::string(3000, 'n'));
   JobView view;
@@ -29,7 +29,7 @@ struct HistoryOnDisk {
   }
   void add() {
     std::vector<HistoryObject> objects;
-    for (int i = 0; i < 3; ++i) objects.emplace_back(run_of(next++));
+    for (int i = 0; i < 3; ++i) objects.emplace_back(ended_run(next++));
     ASSERT_TRUE(store->append(objects, {Seq(store->watermark().value() + 1), {}, {}}).has_value());
   }
   /// kill -9: what the system has in its memory stays.

@@ -17,14 +17,14 @@ namespace {
 using testing::FaultyDisk;
 using testing::MetricModel;
 
-constexpr const char* kPath = "metrics.db";
+constexpr const char* kMetricPath = "metrics.db";
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const TrialId kTrial(7);
+const TrialId kReportingTrial(7);
 
-std::unique_ptr<MetricStore> opened(std::size_t tail_bytes_max = std::size_t{1} << 20) {
+std::unique_ptr<MetricStore> opened_metrics(std::size_t tail_bytes_max = std::size_t{1} << 20) {
   SqliteMetricOptions options;
-  options.path = kPath;
+  options.path = kMetricPath;
   options.tail_bytes_max = tail_bytes_max;
   options.log_bytes_max = tail_bytes_max;
   options.cached_metrics_max = 200;
@@ -36,7 +36,7 @@ std::unique_ptr<MetricStore> opened(std::size_t tail_bytes_max = std::size_t{1} 
 MetricReport report_of(std::int64_t steps, std::vector<Metric> metrics,
                        std::string group = "training", std::uint32_t run = 1) {
   MetricReport report;
-  report.trial = kTrial;
+  report.trial = kReportingTrial;
   report.run = run;
   report.group = std::move(group);
   report.steps_completed = steps;
@@ -45,13 +45,13 @@ MetricReport report_of(std::int64_t steps, std::vector<Metric> metrics,
   return report;
 }
 
-ReportOutcome append_one(MetricStore& store, const MetricReport& report) {
+ReportOutcome append_report(MetricStore& store, const MetricReport& report) {
   const auto outcomes = store.append({report});
   EXPECT_TRUE(outcomes.has_value()) << outcomes.error().text();
   return outcomes.has_value() ? outcomes->at(0) : ReportOutcome::kInvalid;
 }
 
-SeriesQuery loss() { return {.trial = kTrial, .group = "training", .metric = "loss"}; }
+SeriesQuery loss() { return {.trial = kReportingTrial, .group = "training", .metric = "loss"}; }
 
 std::string text_of(const MetricValue& value) {
   if (const JsonText* text = std::get_if<JsonText>(&value)) return text->text;
@@ -112,13 +112,13 @@ std::vector<StoredReport> all_reports(MetricStore& store, const MetricStore::Rep
 
 TEST(MetricStore, KeepsWhatItAcknowledgedOverAReopening) {
   FaultyDisk disk(1);
-  auto store = opened();
-  EXPECT_EQ(append_one(*store, report_of(10, {{"loss", 0.5}, {"note", JsonText{"\"warm\""}}})),
+  auto store = opened_metrics();
+  EXPECT_EQ(append_report(*store, report_of(10, {{"loss", 0.5}, {"note", JsonText{"\"warm\""}}})),
             ReportOutcome::kStored);
-  EXPECT_EQ(append_one(*store, report_of(20, {{"loss", kNan}})), ReportOutcome::kStored);
+  EXPECT_EQ(append_report(*store, report_of(20, {{"loss", kNan}})), ReportOutcome::kStored);
   store = nullptr;
   disk.lose_power();
-  store = opened();
+  store = opened_metrics();
   EXPECT_EQ(texts_of(all_points(*store, loss(), 10)),
             texts_of(std::vector<MetricPoint>{{1, 10, TimePoint::from_seconds(1'010), 0.5},
                                               {1, 20, TimePoint::from_seconds(1'020), kNan}}));
@@ -127,40 +127,41 @@ TEST(MetricStore, KeepsWhatItAcknowledgedOverAReopening) {
 TEST(MetricStore, TellsRepeatsConflictsAndStaleReportsApart) {
   FaultyDisk disk(1);
   for (const bool is_compacted : {false, true}) {
-    auto store = opened();
+    auto store = opened_metrics();
     MetricReport first = report_of(10, {{"loss", 0.5}, {"lr", 0.1}});
     if (!is_compacted) {
-      EXPECT_EQ(append_one(*store, first), ReportOutcome::kStored);
+      EXPECT_EQ(append_report(*store, first), ReportOutcome::kStored);
     }
     if (!is_compacted) {
-      EXPECT_EQ(append_one(*store, report_of(20, {{"loss", 0.4}})), ReportOutcome::kStored);
+      EXPECT_EQ(append_report(*store, report_of(20, {{"loss", 0.4}})), ReportOutcome::kStored);
     }
     if (is_compacted) {
       ASSERT_TRUE(store->compact(100).value());
     }
-    EXPECT_EQ(append_one(*store, first), ReportOutcome::kRepeated);
+    EXPECT_EQ(append_report(*store, first), ReportOutcome::kRepeated);
     MetricReport part = report_of(10, {{"lr", 0.1}});
     part.report_time = TimePoint::from_seconds(9'999);
-    EXPECT_EQ(append_one(*store, part), ReportOutcome::kRepeated)
+    EXPECT_EQ(append_report(*store, part), ReportOutcome::kRepeated)
         << "when a repeat was sent does not matter";
     MetricReport other = first;
     other.metrics[0].value = 0.25;
-    EXPECT_EQ(append_one(*store, other), ReportOutcome::kConflict);
+    EXPECT_EQ(append_report(*store, other), ReportOutcome::kConflict);
     other.metrics[0].value = JsonText{"0.5"};
-    EXPECT_EQ(append_one(*store, other), ReportOutcome::kConflict);
+    EXPECT_EQ(append_report(*store, other), ReportOutcome::kConflict);
     if (!is_compacted) continue;
     other.key = "again";
-    EXPECT_EQ(append_one(*store, other), ReportOutcome::kStored) << "another key is another report";
-    EXPECT_EQ(append_one(*store, report_of(30, {{"loss", 0.1}}, "training", 2)),
+    EXPECT_EQ(append_report(*store, other), ReportOutcome::kStored)
+        << "another key is another report";
+    EXPECT_EQ(append_report(*store, report_of(30, {{"loss", 0.1}}, "training", 2)),
               ReportOutcome::kStored);
-    EXPECT_EQ(append_one(*store, report_of(40, {{"loss", 0.1}})), ReportOutcome::kStale);
-    EXPECT_EQ(append_one(*store, first), ReportOutcome::kStale);
+    EXPECT_EQ(append_report(*store, report_of(40, {{"loss", 0.1}})), ReportOutcome::kStale);
+    EXPECT_EQ(append_report(*store, first), ReportOutcome::kStale);
   }
 }
 
 TEST(MetricStore, RepeatsWithinABatchAreSeen) {
   FaultyDisk disk(1);
-  auto store = opened();
+  auto store = opened_metrics();
   const MetricReport report = report_of(1, {{"loss", 1.0}});
   MetricReport other = report;
   other.metrics[0].value = 2.0;
@@ -172,51 +173,54 @@ TEST(MetricStore, RepeatsWithinABatchAreSeen) {
 
 TEST(MetricStore, RefusesWhatIsAgainstTheRules) {
   FaultyDisk disk(1);
-  auto store = opened();
-  EXPECT_EQ(append_one(*store, report_of(-1, {{"loss", 1.0}})), ReportOutcome::kInvalid);
-  EXPECT_EQ(append_one(*store, report_of(1, {{"loss", 1.0}}, "a.b")), ReportOutcome::kInvalid);
-  EXPECT_EQ(append_one(*store, report_of(1, {{"loss", 1.0}}, "")), ReportOutcome::kInvalid);
-  EXPECT_EQ(append_one(*store, report_of(1, {{"loss", 1.0}}, "a", 0)), ReportOutcome::kInvalid);
-  EXPECT_EQ(append_one(*store, report_of(1, {{"loss", 1.0}, {"loss", 1.0}})),
+  auto store = opened_metrics();
+  EXPECT_EQ(append_report(*store, report_of(-1, {{"loss", 1.0}})), ReportOutcome::kInvalid);
+  EXPECT_EQ(append_report(*store, report_of(1, {{"loss", 1.0}}, "a.b")), ReportOutcome::kInvalid);
+  EXPECT_EQ(append_report(*store, report_of(1, {{"loss", 1.0}}, "")), ReportOutcome::kInvalid);
+  EXPECT_EQ(append_report(*store, report_of(1, {{"loss", 1.0}}, "a", 0)), ReportOutcome::kInvalid);
+  EXPECT_EQ(append_report(*store, report_of(1, {{"loss", 1.0}, {"loss", 1.0}})),
             ReportOutcome::kInvalid);
   std::vector<Metric> many(20, {"m", 1.0});
-  EXPECT_EQ(append_one(*store, report_of(1, many)), ReportOutcome::kInvalid);
-  EXPECT_EQ(append_one(*store, report_of(1, {{"", 1.0}})), ReportOutcome::kInvalid);
+  EXPECT_EQ(append_report(*store, report_of(1, many)), ReportOutcome::kInvalid);
+  EXPECT_EQ(append_report(*store, report_of(1, {{"", 1.0}})), ReportOutcome::kInvalid);
   for (const char* name : {"x\x1b[31m", "l\tm", "lo\xc2\x9bss", "a\xff"}) {
-    EXPECT_EQ(append_one(*store, report_of(1, {{name, 1.0}})), ReportOutcome::kInvalid)
+    EXPECT_EQ(append_report(*store, report_of(1, {{name, 1.0}})), ReportOutcome::kInvalid)
         << "it would reach others' terminals";
   }
-  EXPECT_TRUE(store->groups(kTrial).value().empty());
+  EXPECT_TRUE(store->groups(kReportingTrial).value().empty());
 }
 
 TEST(MetricStore, ARunHasSoManyDifferentMetricsAndNoMore) {
   FaultyDisk disk(1);
-  auto store = opened();
+  auto store = opened_metrics();
   const auto named = [](const char* prefix, int count) {
     std::vector<Metric> metrics;
     for (int i = 0; i < count; ++i) metrics.push_back({prefix + std::to_string(i), 1.0});
     return metrics;
   };
-  EXPECT_EQ(append_one(*store, report_of(1, named("a", 10'001), "wide")), ReportOutcome::kInvalid);
-  EXPECT_EQ(append_one(*store, report_of(1, named("a", 6'000), "wide")), ReportOutcome::kStored);
-  EXPECT_EQ(append_one(*store, report_of(2, named("a", 6'000), "wide")), ReportOutcome::kStored)
+  EXPECT_EQ(append_report(*store, report_of(1, named("a", 10'001), "wide")),
+            ReportOutcome::kInvalid);
+  EXPECT_EQ(append_report(*store, report_of(1, named("a", 6'000), "wide")), ReportOutcome::kStored);
+  EXPECT_EQ(append_report(*store, report_of(2, named("a", 6'000), "wide")), ReportOutcome::kStored)
       << "the same ones again";
-  EXPECT_EQ(append_one(*store, report_of(1, named("b", 4'001), "other")), ReportOutcome::kInvalid)
+  EXPECT_EQ(append_report(*store, report_of(1, named("b", 4'001), "other")),
+            ReportOutcome::kInvalid)
       << "all groups count together";
-  EXPECT_EQ(append_one(*store, report_of(1, named("b", 4'000), "other")), ReportOutcome::kStored);
-  EXPECT_EQ(append_one(*store, report_of(3, named("c", 1), "third")), ReportOutcome::kInvalid);
-  EXPECT_EQ(append_one(*store, report_of(4, named("a", 6'000), "wide")), ReportOutcome::kStored);
+  EXPECT_EQ(append_report(*store, report_of(1, named("b", 4'000), "other")),
+            ReportOutcome::kStored);
+  EXPECT_EQ(append_report(*store, report_of(3, named("c", 1), "third")), ReportOutcome::kInvalid);
+  EXPECT_EQ(append_report(*store, report_of(4, named("a", 6'000), "wide")), ReportOutcome::kStored);
 }
 
 TEST(MetricStore, ReportsOfOneIdentityAddNamesToEachOther) {
   FaultyDisk disk(1);
-  auto store = opened();
-  EXPECT_EQ(append_one(*store, report_of(5, {{"loss", 1.0}})), ReportOutcome::kStored);
-  EXPECT_EQ(append_one(*store, report_of(5, {{"accuracy", 0.5}, {"loss", 1.0}})),
+  auto store = opened_metrics();
+  EXPECT_EQ(append_report(*store, report_of(5, {{"loss", 1.0}})), ReportOutcome::kStored);
+  EXPECT_EQ(append_report(*store, report_of(5, {{"accuracy", 0.5}, {"loss", 1.0}})),
             ReportOutcome::kStored);
-  EXPECT_EQ(append_one(*store, report_of(5, {{"loss", 1.0}, {"accuracy", 0.5}})),
+  EXPECT_EQ(append_report(*store, report_of(5, {{"loss", 1.0}, {"accuracy", 0.5}})),
             ReportOutcome::kRepeated);
-  const auto reports = all_reports(*store, {.trial = kTrial, .group = "training"}, 10);
+  const auto reports = all_reports(*store, {.trial = kReportingTrial, .group = "training"}, 10);
   EXPECT_EQ(texts_of(reports), std::vector<std::string>{text_of(StoredReport{
                                    1, report_of(5, {{"loss", 1.0}, {"accuracy", 0.5}})})});
   EXPECT_EQ(all_points(*store, loss(), 10).size(), 1U) << "what was there is not stored again";
@@ -226,18 +230,18 @@ TEST(MetricStore, ReportsOfOneIdentityAddNamesToEachOther) {
 
 TEST(MetricStore, WhatARunDidNotResumeFromIsArchived) {
   FaultyDisk disk(1);
-  auto store = opened();
-  EXPECT_EQ(store->begin_run(kTrial, 1, 0).value(), ReportOutcome::kStored);
+  auto store = opened_metrics();
+  EXPECT_EQ(store->begin_run(kReportingTrial, 1, 0).value(), ReportOutcome::kStored);
   for (std::int64_t steps = 10; steps <= 50; steps += 10)
-    append_one(*store, report_of(steps, {{"loss", 1.0}}));
-  append_one(*store, report_of(50, {{"loss", 9.0}}, "validation"));
-  EXPECT_EQ(store->begin_run(kTrial, 2, 30).value(), ReportOutcome::kStored);
-  EXPECT_EQ(store->begin_run(kTrial, 2, 30).value(), ReportOutcome::kRepeated);
-  EXPECT_EQ(store->begin_run(kTrial, 2, 20).value(), ReportOutcome::kConflict);
-  EXPECT_EQ(store->begin_run(kTrial, 1, 0).value(), ReportOutcome::kStale);
-  append_one(*store, report_of(40, {{"loss", 2.0}}, "training", 2));
+    append_report(*store, report_of(steps, {{"loss", 1.0}}));
+  append_report(*store, report_of(50, {{"loss", 9.0}}, "validation"));
+  EXPECT_EQ(store->begin_run(kReportingTrial, 2, 30).value(), ReportOutcome::kStored);
+  EXPECT_EQ(store->begin_run(kReportingTrial, 2, 30).value(), ReportOutcome::kRepeated);
+  EXPECT_EQ(store->begin_run(kReportingTrial, 2, 20).value(), ReportOutcome::kConflict);
+  EXPECT_EQ(store->begin_run(kReportingTrial, 1, 0).value(), ReportOutcome::kStale);
+  append_report(*store, report_of(40, {{"loss", 2.0}}, "training", 2));
   store = nullptr;
-  store = opened();
+  store = opened_metrics();
   std::vector<std::pair<std::uint32_t, std::int64_t>> shown;
   for (const MetricPoint& point : all_points(*store, loss(), 2))
     shown.emplace_back(point.run, point.steps_completed);
@@ -246,25 +250,25 @@ TEST(MetricStore, WhatARunDidNotResumeFromIsArchived) {
   SeriesQuery raw = loss();
   raw.run = 1;
   EXPECT_EQ(all_points(*store, raw, 2).size(), 5U);
-  EXPECT_EQ(store->latest_report(kTrial, "validation").value(), std::nullopt);
-  EXPECT_EQ(store->latest_report(kTrial, "training").value()->report.steps_completed, 40);
-  const auto reports =
-      all_reports(*store, {.trial = kTrial, .group = "training", .is_archived_included = true}, 2);
+  EXPECT_EQ(store->latest_report(kReportingTrial, "validation").value(), std::nullopt);
+  EXPECT_EQ(store->latest_report(kReportingTrial, "training").value()->report.steps_completed, 40);
+  const auto reports = all_reports(
+      *store, {.trial = kReportingTrial, .group = "training", .is_archived_included = true}, 2);
   EXPECT_EQ(std::ranges::count(reports, true, &StoredReport::is_archived), 2);
 }
 
 TEST(MetricStore, ARunThatWasNotAnnouncedReplacesWhatItReportsAgain) {
   FaultyDisk disk(1);
-  auto store = opened();
+  auto store = opened_metrics();
   for (std::int64_t steps = 10; steps <= 50; steps += 10)
-    append_one(*store, report_of(steps, {{"loss", 1.0}}));
-  append_one(*store, report_of(30, {{"loss", 2.0}}, "training", 3));
+    append_report(*store, report_of(steps, {{"loss", 1.0}}));
+  append_report(*store, report_of(30, {{"loss", 2.0}}, "training", 3));
   std::vector<std::pair<std::uint32_t, std::int64_t>> shown;
   for (const MetricPoint& point : all_points(*store, loss(), 100))
     shown.emplace_back(point.run, point.steps_completed);
   EXPECT_EQ(shown,
             (std::vector<std::pair<std::uint32_t, std::int64_t>>{{1, 10}, {1, 20}, {3, 30}}));
-  EXPECT_EQ(store->begin_run(kTrial, 3, 10).value(), ReportOutcome::kStored)
+  EXPECT_EQ(store->begin_run(kReportingTrial, 3, 10).value(), ReportOutcome::kStored)
       << "its start may be told later";
   EXPECT_EQ(all_points(*store, loss(), 100).size(), 2U);
 }
@@ -273,20 +277,20 @@ TEST(MetricStore, ARunThatWasNotAnnouncedReplacesWhatItReportsAgain) {
 
 TEST(MetricStore, SummariesTellEveryKindOfValue) {
   FaultyDisk disk(1);
-  auto store = opened();
-  append_one(*store, report_of(1, {{"loss", 4.0},
-                                   {"text", JsonText{"\"a\""}},
-                                   {"mixed", 1.0},
-                                   {"day", JsonText{"\"2024-05-06T07:08:09Z\""}}}));
-  append_one(
+  auto store = opened_metrics();
+  append_report(*store, report_of(1, {{"loss", 4.0},
+                                      {"text", JsonText{"\"a\""}},
+                                      {"mixed", 1.0},
+                                      {"day", JsonText{"\"2024-05-06T07:08:09Z\""}}}));
+  append_report(
       *store,
       report_of(2, {{"loss", kNan}, {"text", JsonText{"\"b\""}}, {"mixed", JsonText{"{}"}}}));
-  append_one(
+  append_report(
       *store,
       report_of(3, {{"loss", -kInfinity}, {"list", JsonText{"[1]"}}, {"flag", JsonText{"true"}}}));
-  append_one(*store, report_of(4, {{"loss", 1.0}}));
+  append_report(*store, report_of(4, {{"loss", 1.0}}));
   std::map<std::string, MetricSummary> found;
-  const std::vector<NamedSummary> summaries = store->summaries(kTrial).value();
+  const std::vector<NamedSummary> summaries = store->summaries(kReportingTrial).value();
   for (const NamedSummary& one : summaries) found[one.metric] = one.summary;
   const MetricSummary& loss = found.at("loss");
   EXPECT_EQ(loss.count, 4U);
@@ -312,24 +316,27 @@ TEST(MetricStore, SummariesTellEveryKindOfValue) {
 
 TEST(MetricStore, TheBestReportPassesOverNanAndTheWrongInfinity) {
   FaultyDisk disk(1);
-  auto store = opened();
+  auto store = opened_metrics();
   const double values[] = {kNan, kInfinity, 3, 2, 2, 5};
   std::int64_t steps = 0;
   for (const double value : values)
-    append_one(*store,
-               report_of(++steps, {{"loss", value}, {"epoch", 1.0 * static_cast<double>(steps)}},
-                         "validation"));
-  const auto least = store->best_report(kTrial, "validation", "loss", true).value();
+    append_report(*store,
+                  report_of(++steps, {{"loss", value}, {"epoch", 1.0 * static_cast<double>(steps)}},
+                            "validation"));
+  const auto least = store->best_report(kReportingTrial, "validation", "loss", true).value();
   EXPECT_EQ(least->report.steps_completed, 4);
   EXPECT_EQ(least->report.metrics.size(), 2U);
-  EXPECT_EQ(store->best_report(kTrial, "validation", "loss", false).value()->report.steps_completed,
+  EXPECT_EQ(store->best_report(kReportingTrial, "validation", "loss", false)
+                .value()
+                ->report.steps_completed,
             2);
-  EXPECT_EQ(store->best_report(kTrial, "validation", "other", false).value(), std::nullopt);
+  EXPECT_EQ(store->best_report(kReportingTrial, "validation", "other", false).value(),
+            std::nullopt);
 }
 
 TEST(MetricStore, ASpikeIsInEverySample) {
   FaultyDisk disk(1);
-  auto store = opened();
+  auto store = opened_metrics();
   constexpr std::int64_t kCount = 20'000;
   std::vector<MetricReport> batch;
   for (std::int64_t i = 0; i < kCount; ++i) {
@@ -356,15 +363,15 @@ TEST(MetricStore, ASpikeIsInEverySample) {
 
 TEST(MetricStore, ADeletedTrialIsGoneAndItsRoomIsGivenBack) {
   FaultyDisk disk(1);
-  auto store = opened();
-  for (std::int64_t i = 0; i < 3'000; ++i) append_one(*store, report_of(i, {{"loss", 1.0}}));
+  auto store = opened_metrics();
+  for (std::int64_t i = 0; i < 3'000; ++i) append_report(*store, report_of(i, {{"loss", 1.0}}));
   MetricReport other = report_of(1, {{"loss", 3.0}});
   other.trial = TrialId(8);
-  append_one(*store, other);
-  ASSERT_TRUE(store->delete_trial(kTrial).has_value());
+  append_report(*store, other);
+  ASSERT_TRUE(store->delete_trial(kReportingTrial).has_value());
   store = nullptr;
-  store = opened();
-  EXPECT_TRUE(store->groups(kTrial).value().empty());
+  store = opened_metrics();
+  EXPECT_TRUE(store->groups(kReportingTrial).value().empty());
   EXPECT_TRUE(all_points(*store, loss(), 100).empty());
   int slices = 0;
   while (!store->sweep(2).value()) ++slices;
@@ -375,7 +382,7 @@ TEST(MetricStore, ADeletedTrialIsGoneAndItsRoomIsGivenBack) {
   EXPECT_EQ(all_points(*store, rest, 100).size(), 1U);
   store = nullptr;
   sqlite3* raw = nullptr;
-  ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
+  ASSERT_EQ(sqlite3_open(kMetricPath, &raw), SQLITE_OK);
   for (const std::string table : {"columns", "cells", "directory", "report_rows", "segments"}) {
     sqlite3_stmt* statement = nullptr;
     ASSERT_EQ(
@@ -390,26 +397,26 @@ TEST(MetricStore, ADeletedTrialIsGoneAndItsRoomIsGivenBack) {
 
 TEST(MetricStore, NamesANewerFormatAndDamage) {
   FaultyDisk disk(1);
-  opened() = nullptr;
+  opened_metrics() = nullptr;
   sqlite3* raw = nullptr;
-  ASSERT_EQ(sqlite3_open(kPath, &raw), SQLITE_OK);
+  ASSERT_EQ(sqlite3_open(kMetricPath, &raw), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(raw, "UPDATE meta SET value = 2 WHERE name = 'format'", nullptr, nullptr,
                          nullptr),
             SQLITE_OK);
   sqlite3_close(raw);
-  const auto newer = open_sqlite_metrics({.path = kPath});
+  const auto newer = open_sqlite_metrics({.path = kMetricPath});
   ASSERT_FALSE(newer.has_value());
   EXPECT_EQ(newer.error().code, ErrorCode::kFailedPrecondition);
   EXPECT_EQ(newer.error().message, "metric store has format 2");
-  disk.rot(kPath, 0, std::string(100, '\xee'));
-  EXPECT_EQ(open_sqlite_metrics({.path = kPath}).error().code, ErrorCode::kCorruption);
+  disk.rot(kMetricPath, 0, std::string(100, '\xee'));
+  EXPECT_EQ(open_sqlite_metrics({.path = kMetricPath}).error().code, ErrorCode::kCorruption);
 }
 
 // ---- a property: the store answers as the model, whatever the disk does ----
 
-class Story : public testing::DiskStory {
+class MetricStory : public testing::DiskStory {
  public:
-  Story(std::uint64_t seed, bool is_faulty) : DiskStory(seed, is_faulty) {}
+  MetricStory(std::uint64_t seed, bool is_faulty) : DiskStory(seed, is_faulty) {}
 
   void run() {
     for (int session = 0; session < 4; ++session) {
@@ -433,7 +440,7 @@ class Story : public testing::DiskStory {
   void reopen() {
     store_ = nullptr;
     SqliteMetricOptions options;
-    options.path = kPath;
+    options.path = kMetricPath;
     options.tail_bytes_max = rng_.chance(0.5) ? 4'000 : 100'000;
     options.log_bytes_max = rng_.chance(0.5) ? 3'000 : 100'000;
     options.cached_metrics_max = 40;
@@ -735,12 +742,12 @@ class Story : public testing::DiskStory {
 };
 
 TEST(MetricStoreProperty, AnswersAsTheModel) {
-  const testing::StorySum sum = testing::run_stories<Story>(40, false);
+  const testing::StorySum sum = testing::run_stories<MetricStory>(40, false);
   EXPECT_GT(sum.kept, 10'000U);
 }
 
 TEST(MetricStoreProperty, NothingAcknowledgedIsLostOrDoubledWhateverTheDiskDoes) {
-  const testing::StorySum sum = testing::run_stories<Story>(100, true);
+  const testing::StorySum sum = testing::run_stories<MetricStory>(100, true);
   EXPECT_GT(sum.kept, 10'000U);
   EXPECT_GT(sum.refused, 100U);
 }

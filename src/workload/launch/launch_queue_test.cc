@@ -13,7 +13,7 @@ namespace {
 constexpr UserId kAnn(1);
 constexpr UserId kBen(2);
 
-TimePoint at(double seconds) {
+TimePoint instant(double seconds) {
   return TimePoint::from_seconds(1'000'000) +
          Duration::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
@@ -32,7 +32,7 @@ class LaunchQueueTest : public ::testing::Test {
   /// Those whose turn it is now: all that may go.
   std::vector<LaunchPart> turns(double seconds = 0) {
     std::vector<LaunchPart> parts;
-    while (const auto part = queue.next(at(seconds))) parts.push_back(*part);
+    while (const auto part = queue.next(instant(seconds))) parts.push_back(*part);
     return parts;
   }
   using Parts = std::vector<LaunchPart>;
@@ -95,7 +95,7 @@ TEST_F(LaunchQueueTest, UsersTakeTurnsAtANode) {
     for (std::uint32_t job = 1; job <= 5; ++job) add(job, 1, 10, many);
     const auto other = add(100, 1, 10, one);
     std::vector<LaunchPart> order;
-    for (auto part = queue.next(at(0)); part; part = queue.next(at(0))) {
+    for (auto part = queue.next(instant(0)); part; part = queue.next(instant(0))) {
       order.push_back(*part);
       queue.received(*part);
     }
@@ -111,7 +111,7 @@ TEST_F(LaunchQueueTest, NobodyWaitsForEver) {
   const auto other = add(1000, 1, 10, kBen);
   for (std::uint32_t job = 2; job < 10; ++job) {
     add(job, 1, 10, kAnn);
-    const auto part = queue.next(at(0));
+    const auto part = queue.next(instant(0));
     ASSERT_TRUE(part);
     queue.received(*part);
     if (*part == other) return;
@@ -136,24 +136,25 @@ TEST_F(LaunchQueueTest, SaysWhoseDoingItIsThatAStepWaits) {
   const auto first = add(1, 1, 100);
   const auto same = add(2, 1, 10);
   const auto other = add(3, 2, 10);
-  EXPECT_EQ(queue.held_up_since(first.step, at(5)), at(5)) << "ours";
+  EXPECT_EQ(queue.held_up_since(first.step, instant(5)), instant(5)) << "ours";
   turns(5);
-  EXPECT_EQ(queue.held_up_since(first.step, at(5.5)), at(5)) << "it has its turn";
-  EXPECT_EQ(queue.held_up_since(same.step, at(5.5)), at(5.5)) << "ours: nothing has been sent";
-  queue.sent(first, at(6));
-  EXPECT_EQ(queue.held_up_since(first.step, at(9)), std::nullopt) << "sent";
-  EXPECT_EQ(queue.held_up_since(same.step, at(9)), at(6))
+  EXPECT_EQ(queue.held_up_since(first.step, instant(5.5)), instant(5)) << "it has its turn";
+  EXPECT_EQ(queue.held_up_since(same.step, instant(5.5)), instant(5.5))
+      << "ours: nothing has been sent";
+  queue.sent(first, instant(6));
+  EXPECT_EQ(queue.held_up_since(first.step, instant(9)), std::nullopt) << "sent";
+  EXPECT_EQ(queue.held_up_since(same.step, instant(9)), instant(6))
       << "its node has not received what it was told";
-  EXPECT_EQ(queue.held_up_since(other.step, at(9)), at(9)) << "ours: the bytes under way";
+  EXPECT_EQ(queue.held_up_since(other.step, instant(9)), instant(9)) << "ours: the bytes under way";
 }
 
 TEST_F(LaunchQueueTest, AStepWaitsForUsAsLongAsOneOfItsPartsDoes) {
   const auto busy = add(1, 1, 100);
   turns(0);
-  queue.sent(busy, at(0));
+  queue.sent(busy, instant(0));
   add(2, 1, 10);
   add(2, 2, 10);
-  EXPECT_EQ(queue.held_up_since(part_of(2, 1).step, at(0.5)), at(0.5));
+  EXPECT_EQ(queue.held_up_since(part_of(2, 1).step, instant(0.5)), instant(0.5));
 }
 
 TEST_F(LaunchQueueTest, ATurnThatIsNotTakenYetIsKnown) {
@@ -162,7 +163,7 @@ TEST_F(LaunchQueueTest, ATurnThatIsNotTakenYetIsKnown) {
   turns();
   EXPECT_EQ(queue.unsent_turns(first.step), std::vector{NodeIndex(1)});
   EXPECT_TRUE(queue.is_waiting(first));
-  queue.sent(first, at(0));
+  queue.sent(first, instant(0));
   EXPECT_TRUE(queue.unsent_turns(first.step).empty());
   EXPECT_FALSE(queue.is_waiting(first));
 }
@@ -205,7 +206,7 @@ TEST(LaunchQueueProperty, EveryPartHasItsTurn) {
     std::map<LaunchPart, std::size_t> under_way;
     std::uint32_t job = 0;
     const auto take = [&] {
-      while (const auto part = queue.next(at(0))) {
+      while (const auto part = queue.next(instant(0))) {
         ASSERT_TRUE(due.contains(*part));
         for (const auto& [other, bytes] : under_way) ASSERT_NE(other.node, part->node);
         under_way.insert(due.extract(*part));
