@@ -307,7 +307,6 @@ Result<int> connect_within(const std::string& address, Duration limit) {
 
 Result<int> connect_at_once(const std::string& address) {
   if (address.rfind("unix:", 0) == 0) return connect_unix(address.substr(5), SOCK_NONBLOCK);
-  // Addresses from users: a name could lead anywhere, and resolving it takes long.
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("'{}' is no address of a socket on this machine", address),
               "use unix:PATH");
