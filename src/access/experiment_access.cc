@@ -1,3 +1,6 @@
+// Two questions about an experiment: who may change it (its owner and operators), and who may read
+// what belongs to it (readers_of). Both are asked of the state as it is, so that a right that is
+// taken back ends at once.
 #include "access/experiment_access.h"
 
 #include <fmt/format.h>
@@ -22,11 +25,14 @@ bool Readers::has(const Identity& identity) const {
 
 Readers readers_of(const ClusterState& state, const Experiment& experiment) {
   Readers readers;
+  // private: its owner alone. project: the owners of its project and of that project's workspace as
+  // well. cluster: everybody.
   readers.is_everybody = experiment.labels.visibility == Visibility::kCluster;
   readers.users.push_back(experiment.spec->user);
   if (experiment.labels.visibility != Visibility::kProject) return readers;
   const DocumentRef workspace =
       state.catalog().find(DocumentKind::kWorkspace, 0, experiment.labels.workspace);
+  // The workspace that is always there is no document and has no owner.
   if (workspace == nullptr) return readers;
   readers.users.push_back(workspace->user);
   const DocumentRef project =
@@ -65,7 +71,10 @@ Result<const Trial*> find_running(const ClusterState& state, TrialId id, std::ui
     return fail(not_allowed());
   const Job* job = state.jobs().find(trial->job);
   const bool has_run = job != nullptr && job->run != nullptr && !trial->is_over();
+  // No run has the number 0.
   const std::uint32_t present = job == nullptr || trial->is_over() ? 0 : run_number(*job);
+  // An earlier run may live on at a node that was given up: what it says is not the trial's any
+  // more.
   if (!has_run || present != run) {
     return fail(ErrorCode::kFailedPrecondition, ErrorCause::kStaleRun,
                 fmt::format("invalid run id, {} (reported) != {} (expected)", run, present),

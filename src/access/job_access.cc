@@ -1,3 +1,5 @@
+// Operators are root, the user whom the controller runs as, SlurmUser and MusterOperators
+// (apps/musterd/main.cc).
 #include "access/job_access.h"
 
 namespace muster::access {

@@ -1,3 +1,5 @@
+// Lists are sorted once, where a request comes in, so that conditions can search them. An empty
+// list is no condition.
 #include "admission/filter_lists.h"
 
 #include <fmt/format.h>

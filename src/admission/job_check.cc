@@ -1,3 +1,5 @@
+// Conditions on a job that need the state, asked by submission and by update alike. Texts of errors
+// are Slurm's, since scripts compare what commands print.
 #include "admission/job_check.h"
 
 #include <fmt/format.h>
@@ -17,6 +19,7 @@ bool contains(const std::vector<std::string>& list, std::string_view word) {
 }
 
 std::uint64_t limit_of(std::uint64_t of_partition, std::uint64_t of_cluster) {
+  // 0: the partition sets none. Source: slurm.conf(5), MaxMemPerNode and MaxMemPerCPU.
   return of_partition != 0 ? of_partition : of_cluster;
 }
 
@@ -47,6 +50,7 @@ Result<std::vector<PartitionIndex>> choose_partitions(const ClusterState& state,
     const std::size_t end = std::min(wanted.find(',', begin), wanted.size());
     const std::string_view name = wanted.substr(begin, end - begin);
     const auto index = state.find_partition(name);
+    // One unknown name refuses the whole list.
     if (!index) {
       return fail(ErrorCode::kInvalidArgument, ErrorCause::kUnknownPartition,
                   "Invalid partition name specified",
@@ -60,11 +64,13 @@ Result<std::vector<PartitionIndex>> choose_partitions(const ClusterState& state,
 
 Status check_access(const PartitionConfig& partition, const JobSpec& spec,
                     const Identity& identity) {
+  // Source: slurm.conf(5), State: DRAIN and INACTIVE let no job in; DOWN does, and starts none.
   if (partition.state == PartitionState::kDrain || partition.state == PartitionState::kInactive) {
     return fail(
         ErrorCode::kFailedPrecondition, "Required partition not available (inactive or drain)",
         fmt::format("partition {} is {}", partition.name, partition_state_name(partition.state)));
   }
+  // Source: slurm.conf(5), RootOnly.
   if (partition.is_root_only && !identity.is_operator) {
     return fail(ErrorCode::kPermissionDenied, "Access/permission denied",
                 fmt::format("partition {} takes jobs from root alone", partition.name));
@@ -76,6 +82,7 @@ Status check_access(const PartitionConfig& partition, const JobSpec& spec,
                 "Invalid account or account/partition combination specified",
                 fmt::format("account '{}' may not use partition {}", account, partition.name));
   }
+  // The group that the job runs with, or any that its user is in.
   const bool is_member = contains(partition.allow_groups, spec.get(JobText::kGroupName)) ||
                          std::ranges::any_of(identity.groups, [&](const std::string& group) {
                            return contains(partition.allow_groups, group);
@@ -85,6 +92,7 @@ Status check_access(const PartitionConfig& partition, const JobSpec& spec,
                 fmt::format("partition {} is for groups {}", partition.name,
                             fmt::join(partition.allow_groups, ",")));
   }
+  // Without accounts no association could name a default QOS.
   const std::string_view qos = spec.get(JobText::kQos).empty() ? "normal" : spec.get(JobText::kQos);
   if (!partition.allow_qos.empty() && !contains(partition.allow_qos, qos)) {
     return fail(ErrorCode::kPermissionDenied, "Invalid qos specification",
@@ -96,6 +104,7 @@ Status check_access(const PartitionConfig& partition, const JobSpec& spec,
 
 Status check_limits(const PartitionConfig& partition, const JobSpec& spec,
                     const ClusterSettings& settings) {
+  // Source: slurm.conf(5), EnforcePartLimits: without it the job waits until the limits allow it.
   if (!settings.is_enforce_part_limits) return {};
   if (spec.time_limit > partition.max_time) {
     return fail(ErrorCode::kInvalidArgument,
@@ -120,6 +129,7 @@ Status check_memory(const PartitionConfig& partition, const ResourceRequest& nee
       limit_of(partition.max_memory_per_node_mib, settings.max_memory_per_node_mib);
   if (per_node == 0 || need.memory_scope == MemoryScope::kDefault) return {};
   std::uint64_t wanted = need.memory_mib;
+  // At least so many CPUs come to lie on one node.
   if (need.memory_scope == MemoryScope::kPerCpu) {
     const std::uint64_t cpus =
         std::uint64_t{std::max(1U, need.cpus_per_task)} * std::max(1U, need.tasks_per_node);
@@ -141,6 +151,7 @@ Status check_dependency(const ClusterState& state, const DependencyTerm& term) {
                 fmt::format("there is no job {}", term.job.value()));
   }
   if (term.state != DependencyState::kUnfulfilled) return {};  // history knew
+  // after and afterany need no outcome: a job that is gone is over.
   const bool is_any_end_good =
       term.kind == DependencyKind::kAfter || term.kind == DependencyKind::kAfterAny;
   const bool is_here =
@@ -157,14 +168,18 @@ void spread_memory(JobSpec& spec, const PartitionConfig& partition,
   const std::uint64_t per_cpu =
       limit_of(partition.max_memory_per_cpu_mib, settings.max_memory_per_cpu_mib);
   if (per_cpu == 0) return;
+  // Source: slurm.conf(5), MaxMemPerCPU: who asks for more for each CPU gets more CPUs with less
+  // memory each.
   if (spec.request.memory_scope == MemoryScope::kPerCpu && spec.request.memory_mib > per_cpu) {
     const std::uint64_t factor = (spec.request.memory_mib + per_cpu - 1) / per_cpu;
     const std::uint64_t cpus =
         saturating_product(std::uint64_t{std::max(1U, spec.request.cpus_per_task)}, factor);
     spec.request.cpus_per_task =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(cpus, kCountMax));
+    // Rounded up: never less than was asked for.
     spec.request.memory_mib = (spec.request.memory_mib + factor - 1) / factor;
   } else if (spec.request.memory_scope == MemoryScope::kPerNode && spec.request.memory_mib != 0) {
+    // As many CPUs as the memory of a node pays for.
     spec.request.min_cpus_per_node =
         std::max(spec.request.min_cpus_per_node,
                  static_cast<std::uint32_t>(std::min<std::uint64_t>(
@@ -176,6 +191,7 @@ namespace {
 
 Status check_features(const FeatureConstraint& constraint, const char* message,
                       const ClusterState& state) {
+  // Any node with the feature will do, also one that is down.
   for (const auto& alternative : constraint.alternatives) {
     for (const std::string& feature : alternative) {
       const bool is_known = std::ranges::any_of(state.nodes().all(), [&](const Node& node) {
@@ -209,6 +225,7 @@ Status check_names(const ClusterState& state, const ResourceRequest& need) {
   }
   for (const auto* amounts : {&need.gres_per_node, &need.gres_per_job, &need.gres_per_task}) {
     for (const GresAmount& amount : *amounts) {
+      // An amount of 0 asks for nothing and need not exist.
       if (amount.count != 0 && !contains(state.settings().gres_types, amount.name)) {
         return fail(ErrorCode::kInvalidArgument, "Invalid generic resource (gres) specification",
                     fmt::format("there is no generic resource '{}'; GresTypes has: {}", amount.name,

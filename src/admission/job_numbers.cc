@@ -1,3 +1,5 @@
+// A client may send any number: those that no job has are refused here, before anything is computed
+// from them.
 #include "admission/job_numbers.h"
 
 #include <fmt/format.h>
@@ -8,8 +10,11 @@ namespace muster::admission {
 namespace {
 
 constexpr std::int32_t kNiceMax = 2'147'483'645;  // Slurm's NICE_OFFSET - 3
+// Linux's signals, real-time ones included.
 constexpr std::uint32_t kSignalMax = 64;
+// Source: sbatch(1), --signal.
 constexpr std::uint32_t kSignalSecondsMax = UINT16_MAX;
+// Permissions with the three special bits.
 constexpr std::uint32_t kModeMax = 07777;
 
 struct Number {
@@ -29,6 +34,7 @@ Status check(std::span<const Number> numbers) {
 }
 
 Status check_limit(const char* name, Duration limit) {
+  // Infinite says that there is no limit.
   if (limit.is_infinite() || (limit >= Duration() && limit <= kLimitMax)) return {};
   return fail(ErrorCode::kInvalidArgument,
               "Requested time limit is invalid (missing or exceeds some limit)",
@@ -86,6 +92,7 @@ Status check_numbers(const JobSpec& spec) {
 
 Status check_numbers(const StepSpec& spec) {
   TRY(check_shared(spec, spec));
+  // UINT32_MAX: --relative was not given.
   const std::uint32_t relative = spec.relative_node == UINT32_MAX ? 0 : spec.relative_node;
   const Number numbers[] = {{"relative", relative, kCountMax}};
   return check(numbers);

@@ -1,3 +1,5 @@
+// Each text has a greatest length and is one line, unless it is a path, a command or the like:
+// texts are shown in tables and logs of other people.
 #include "admission/job_texts.h"
 
 #include <fmt/format.h>
@@ -93,6 +95,7 @@ Status check_text(const TextRule& rule, std::string_view text) {
 
 template <class Spec, class Key>
 Status check_all(const Spec& spec) {
+  // Every text of the pack: a new one has the strictest rule until it is given its own.
   for (unsigned i = 0; i < TextPack<Key>::kSize; ++i) {
     const auto key = static_cast<Key>(i);
     TRY(check_text(rule_of(key), spec.get(key)));
@@ -103,6 +106,7 @@ Status check_all(const Spec& spec) {
 }  // namespace
 
 bool is_one_line(std::string_view text) {
+  // A tab is let in; whatever else moves a cursor is not.
   if (std::ranges::any_of(text,
                           [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; }))
     return false;
@@ -119,6 +123,7 @@ bool is_one_line(std::string_view text) {
 
 Status check_texts(const JobSpec& spec) {
   TRY((check_all<JobSpec, JobText>(spec)));
+  // MailProg would take it for an option.
   if (!spec.get(JobText::kMailUser).starts_with('-')) return {};
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("mail user: '{}' is no address", spec.get(JobText::kMailUser)),
@@ -128,6 +133,7 @@ Status check_texts(const JobSpec& spec) {
 Status check_texts(const StepSpec& spec) {
   TRY((check_all<StepSpec, StepText>(spec)));
   const std::string_view address = spec.get(StepText::kIoAddress);
+  // Sockets of this machine alone, because the supervisor dials what stands here.
   if (address.empty() || address.starts_with("unix:/")) return {};
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("address: '{}' is not where an srun of this machine listens", address),

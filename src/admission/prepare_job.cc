@@ -1,3 +1,5 @@
+// What a client sends is copied where it may say it and overwritten where it may not: who the user
+// is, ids of blobs and of a trial, an administrator's comment.
 #include "admission/prepare_job.h"
 
 #include <fmt/format.h>
@@ -38,6 +40,7 @@ Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identit
                                        LastBlob& environments) {
   if (submit.spec == nullptr)
     return fail(ErrorCode::kInvalidArgument, "a submission without a job");
+  // Sizes first: nothing is parsed or copied before.
   TRY(check_script(submit, settings));
   TRY(check_environment_of(submit.environment));
   TRY(check_texts(*submit.spec));
@@ -59,14 +62,18 @@ Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identit
   if (!spec.get(JobText::kDependency).empty()) {
     prepared.dependencies = TRY(parse_dependency(spec.get(JobText::kDependency)));
   }
+  // From the connection, never from the request.
   spec.user = identity.user;
   spec.group = identity.group;
   spec.text.set(JobText::kUserName, names.user);
   spec.text.set(JobText::kGroupName, names.group);
+  // These ids are allotted by the core.
   spec.script = spec.environment = BlobId();
   spec.trial = TrialId();
   spec.runs_before = 0;
+  // Only an operator's update sets it.
   spec.text.set(JobText::kAdminComment, "");
+  // Once, here: the planner reads the parsed request and no texts.
   TRY(parse_request(spec));
   prepared.script = prepared_blob(std::move(submit.script));
   prepared.environment = environments.prepared(std::move(submit.environment));
@@ -87,6 +94,7 @@ Result<PreparedRequest> prepare_step(CreateStep create, LastBlob& environments) 
   PreparedStep prepared;
   prepared.job = create.job;
   prepared.spec = std::make_shared<StepSpec>(*create.spec);
+  // The core sets it from the blob below.
   prepared.spec->environment = BlobId();
   TRY(check_environment_of(create.environment));
   prepared.environment = environments.prepared(std::move(create.environment));

@@ -1,3 +1,5 @@
+// A run is asked to stop once; a stronger call replaces a weaker one and never gives the run more
+// time.
 #include "admission/stop.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Rights, partitions, needs, room, limit and dependencies are checked in this order; ids and blobs
+// are allotted after all of them. A trial's job comes in here as well, under its owner's name
+// (platform/requests/trial_jobs.cc).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +14,7 @@ namespace muster::admission {
 namespace {
 
 Duration effective_limit(const JobSpec& spec, const PartitionConfig& partition) {
+  // Source: sbatch(1), --time: else the partition's DefaultTime, else its MaxTime.
   if (spec.time_limit != Duration()) return spec.time_limit;
   if (partition.default_time != Duration()) return partition.default_time;
   return partition.max_time;
@@ -24,6 +28,7 @@ Result<DependencySet> resolve_dependencies(const ClusterState& state, Dependency
 }
 
 Status check_rights(const JobSpec& spec, const Identity& identity) {
+  // Source: sbatch(1), --nice and --priority.
   if (identity.is_operator) return {};
   if (spec.nice < 0) {
     return fail(ErrorCode::kPermissionDenied, "Access/permission denied",
@@ -38,6 +43,7 @@ Status check_rights(const JobSpec& spec, const Identity& identity) {
 
 std::int64_t initial_priority(const JobSpec& spec) {
   if (spec.priority != 0) return spec.priority;
+  // As a release counts it (workload/requests/holds.cc).
   return 1 - std::int64_t{spec.nice};
 }
 
@@ -63,6 +69,7 @@ Result<Duration> limit_before_deadline(const JobSpec& spec, Duration limit, Time
   if (!spec.deadline.is_set()) return limit;
   const Duration left = spec.deadline - std::max(now, spec.begin_time);
   if (limit.is_infinite() && left >= Duration::minutes(1)) return left;
+  // With --time-min it can do with that.
   const Duration least = spec.time_min != Duration() ? spec.time_min : limit;
   if (!least.is_infinite() && least <= left) return limit;
   return fail(ErrorCode::kInvalidArgument,
@@ -86,6 +93,7 @@ Result<Reply> submit(Draft& draft, const PreparedSubmit& submit, const Identity&
     TRY(check_names(state, needs.back()));
     TRY(check_memory(state.partition(index), needs.back(), state.settings()));
   }
+  // After the checks, which are of what the user asked for.
   fill_defaults(*submit.spec, needs, state.partition(partitions.front()), state.settings());
   if (state.active_jobs() >= state.settings().max_job_count) {
     return fail(

@@ -1,3 +1,5 @@
+// Names and texts of experiments and of the catalog, which terminals and browsers of other people
+// show.
 #include "admission/text_limits.h"
 
 #include <fmt/format.h>

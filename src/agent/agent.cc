@@ -1,3 +1,7 @@
+// What the agent knows of a step moves one way: launched (steps_) ──recorded──▶ starting ──▶
+// running ──▶ done ──acknowledged──▶ past_. Orders wait while the step's supervisor has not dialled
+// in. Whatever is not certain (a supervisor that is silent, a record that was lost) is looked for
+// before anything is said of it, because an end that is told wrongly lets the job run twice.
 #include "agent/agent.h"
 
 #include <algorithm>
@@ -355,11 +359,14 @@ void Agent::end_turn() {
   if (launches_.empty()) return;
   const std::vector<LaunchStep> launches = std::exchange(launches_, {});
   const Result<TimePoint> recorded = world_.launch(launches);
+  // Recorded and handed to the spawner: from here on supervisors have their time to dial in.
   if (recorded.has_value()) {
     // A slow disk is not the supervisor's delay: its time begins when the launch was recorded.
     for (const LaunchStep& launch : launches) steps_[launch.id].since = *recorded;
     return;
   }
+  // This process stood still, so that the launch may be given up by now: asked for anew, not
+  // started.
   if (recorded.error().code == ErrorCode::kDeadlineExceeded) return ask_anew(launches);
   for (const LaunchStep& launch : launches) {
     StepDone done;

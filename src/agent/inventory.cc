@@ -1,3 +1,5 @@
+// Without a configuration of its own the node is what hwloc and the kernel say; with one (`muster
+// up`) it pretends to be that.
 #include "agent/inventory.h"
 
 #include <hwloc.h>
@@ -41,6 +43,7 @@ std::string first_line(const char* path) {
 /// installation's id comes next.
 std::string find_machine_id() {
   const std::string board = first_line("/sys/class/dmi/id/product_uuid");
+  // Boards without a number of their own have one of zeros or ones.
   const bool is_real = board.find_first_not_of("0-") != std::string::npos &&
                        board.find_first_not_of("fF-") != std::string::npos;
   return is_real ? board : first_line("/etc/machine-id");
@@ -73,6 +76,7 @@ RegisterNode take_inventory(const NodeConfig* pretend) {
     return node;
   }
   find_processors(node);
+  // totalram is counted in units of mem_unit bytes.
   node.memory_mib = (static_cast<std::uint64_t>(info.totalram) * info.mem_unit) >> 20;
   return node;
 }
@@ -82,6 +86,7 @@ Heartbeat measure_host() {
   ::sysinfo(&info);
   Heartbeat heartbeat;
   heartbeat.load_hundredths =
+      // Fixed-point numbers with SI_LOAD_SHIFT bits of fraction.
       static_cast<std::uint32_t>(info.loads[0] * 100 / (1UL << SI_LOAD_SHIFT));
   heartbeat.free_memory_mib = (static_cast<std::uint64_t>(info.freeram) * info.mem_unit) >> 20;
   return heartbeat;

@@ -14,6 +14,7 @@ std::vector<OutputFile> OutputFiles::list() const {
   DIR* entries = ::opendir(folder_.c_str());
   if (entries == nullptr) return files;
   while (const dirent* entry = ::readdir(entries)) {
+    // Other files of the folder are not ours to send.
     const auto name = parse_output_file(entry->d_name);
     struct stat known {};
     if (!name || ::fstatat(::dirfd(entries), entry->d_name, &known, 0) != 0) continue;

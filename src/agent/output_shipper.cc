@@ -1,3 +1,7 @@
+// Of each file three offsets matter: sent, stored (acknowledged by the controller) and given_up
+// (freed on the disk). Bytes between stored and sent are under way and bounded by the window. Only
+// the store knows how far it is: after each connection, and when it has been silent for too long,
+// it is asked again.
 #include "agent/output_shipper.h"
 
 #include <algorithm>
@@ -34,6 +38,7 @@ void OutputShipper::on_tick(TimePoint now) {
     const File& file = entry.second;
     return file.is_asked && (!file.is_known || file.sent > file.stored || file.is_end_sent);
   });
+  // Nothing is owed: the silence begins with the next piece.
   if (!is_waiting) last_answer_ = now;
   if (is_connected_ && now - last_answer_ > options_.timeout) {
     last_answer_ = now;
@@ -49,6 +54,7 @@ void OutputShipper::look() {
     live.try_emplace(name.step, world_.is_step_live(name.step));
   for (const OutputFile& found : world_.output_files()) {
     const auto [entry, is_new] = files_.try_emplace(found.name);
+    // The reverse of the name: answers come by stream.
     if (is_new) names_[found.name.id()] = found.name;
     const auto known = live.find(found.name.step);
     entry->second.is_live = known == live.end() || known->second;
@@ -78,6 +84,7 @@ bool OutputShipper::send_piece(const OutputFileName& name, File& file, TimePoint
   }
   if (!file.is_known || file.is_end_sent || (file.sent >= file.size && file.is_live)) return false;
   output.fragment.offset = file.sent;
+  // What is read may begin later than asked for: bytes before it were given up.
   if (file.sent < file.size) {
     OutputPiece piece = world_.read_output(name, file.sent, options_.piece_bytes);
     if (piece.bytes.empty()) return false;  // the disk refuses: later
@@ -133,6 +140,7 @@ void OutputShipper::keep_within_bounds() {
       const File& file = entry.second;
       return file.size - std::min(file.size, std::max(file.stored, file.given_up));
     };
+    // Of the longest file, so that one task that writes much costs the others nothing.
     auto longest = std::ranges::max_element(files_, {}, size);
     const std::uint64_t less =
         std::min(size(*longest), std::max(kept - options_.spool_bytes, kGiveUpBytes));

@@ -1,3 +1,4 @@
+// A fault is looked at after a pause; each relapse doubles the pause up to kLongestPause.
 #include "agent/own_fault.h"
 
 #include <algorithm>

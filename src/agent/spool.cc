@@ -1,3 +1,7 @@
+// A spool is a series of logs steps.N.log, of which the newest is written. Supervisors append the
+// ends of their steps to the log in which the launch stands. A start reads all logs in order; a log
+// is deleted when no step of it is open. A launch is synced before its supervisor starts; an
+// acknowledgement is not, because losing it costs one more report.
 #include "agent/spool.h"
 
 #include <dirent.h>
@@ -111,6 +115,7 @@ Result<Spool> Spool::open(const std::string& folder, std::vector<Known>& known) 
   TRY(spool.lock());
   std::map<StepId, Known> steps;
   std::uint64_t newest = 0;
+  // In order: later records supersede earlier ones.
   for (const std::uint64_t generation : generations_in(folder)) {
     newest = generation;
     spool.read_log(generation, steps);
@@ -118,6 +123,7 @@ Result<Spool> Spool::open(const std::string& folder, std::vector<Known>& known) 
   // Damage that the controller has been asked about is not asked about again.
   spool.identity_.has_lost_records |= spool.all_damage() > spool.known_damage_;
   spool.known_damage_ = std::min(spool.known_damage_, spool.all_damage());
+  // A new log at each start: supervisors of before know theirs by name.
   TRY(spool.open_log(newest + 1));
   // On a full disk the older logs still say it.
   [[maybe_unused]] const Status ignored = spool.append(spool.identity_record());
@@ -156,6 +162,7 @@ void Spool::read_log(std::uint64_t generation, std::map<StepId, Known>& steps) {
         if (step != steps.end() && is_of_launch(*done, step->second.launch_key))
           step->second.done = *done;
       } else if (const auto* self = get_if<RegisterNode>(&*report)) {
+        // Everything before belongs to another cluster.
         if (self->cluster_id != identity_.cluster.cluster_id &&
             !identity_.cluster.cluster_id.empty()) {
           steps.clear();
@@ -230,6 +237,7 @@ Status Spool::append(const std::string& bytes) {
   // Written on, it would be kept by nobody, and supervisors look for us in the folder.
   struct stat log {};
   struct stat there {};
+  // Compared by inode: another file may have its name.
   const bool is_there = ::fstat(fd_, &log) == 0 && ::stat(path_.c_str(), &there) == 0 &&
                         log.st_ino == there.st_ino && log.st_dev == there.st_dev;
   if (!is_there)
@@ -279,6 +287,7 @@ std::uint64_t Spool::all_damage() const {
 
 /// Starts a new log and deletes those of which no step is open.
 void Spool::rotate() {
+  // A log is needed as long as a launch in it is open: its supervisor appends the end there.
   std::set<std::uint64_t> used;
   for (const auto& [step, place] : open_) used.insert(place.generation);
   std::vector<std::uint64_t> unused = generations_in(folder_);
@@ -304,6 +313,7 @@ void Spool::read_new(const std::string& path, std::size_t& offset) {
     if (step != open_.end() && is_of_launch(*done, step->second.launch_key))
       ends_[done->id] = *done;
   };
+  // From where reading stopped: ends are appended while we look.
   offset += records::each_log_record(read_from(path, offset).bytes, take).end;
 }
 

@@ -1,3 +1,5 @@
+// Two causes of one delay: time that passed while this process did not run says nothing about the
+// disk. `ran` is the time that it did run.
 #include "agent/write_time.h"
 
 #include <fmt/format.h>

@@ -80,6 +80,7 @@ int run_subcommand(const Words& words) {
   if (name == "--help" || name == "-h") name = "help";
   if (name == "--version" || name == "-V") name = "version";
   const CommandRow* row = find_command(kSubcommands, name);
+  // Slurm's names work as subcommands, too.
   if (row == nullptr) row = find_command(slurm_commands(), name);
   if (row == nullptr) {
     muster::cli::Console("muster").error(
@@ -111,6 +112,7 @@ int main(int argc, char** argv) {
   const std::string_view path = argc > 0 ? argv[0] : "muster";
   const std::string_view name = path.substr(path.rfind('/') + 1);
   const Words words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  // Asked before anything is opened: later failures would not say what is missing.
   if (const auto enough = muster::check_open_files(muster::kCommandFilesMin); !enough.has_value()) {
     return muster::cli::Console(std::string(name)).fail(enough.error());
   }

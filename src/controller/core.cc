@@ -1,7 +1,11 @@
+// Each call sets the time of its turn and passes on; a plan ends its turn by itself. Nothing is
+// decided here.
 #include "controller/core.h"
 
 namespace muster {
 
+// The workload only stores its reference to the platform, which is made after it and asks it in
+// turn.
 Core::Core(Options options, JournalPort& journal, CorePort& port)
     : port_(port),
       engine_(journal, port),
@@ -40,6 +44,7 @@ void Core::on_plan(const PlanResult& result, TimePoint now) {
   engine_.begin_turn(now);
   workload_.starts().on_plan(result);
   if (result.resize) platform_.resize(result.resize->job, result.resize->slots);
+  // Before the planner hears that its plan was consumed: it waits for the batch of these starts.
   engine_.end_turn();
   port_.plan_consumed(state().seq());
 }

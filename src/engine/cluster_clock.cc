@@ -24,11 +24,13 @@ void ClusterClock::update(const ClockReading& reading) {
   const Duration ahead = reading.wall - at(reading.steady);
   if (magnitude(ahead) <= kSlewedMax) {
     jump_ = Duration();
+    // The share of the time that passed: where updates come seldom, more is made good at once.
     const Duration most = passed / kSlewShare;
     offset_ += std::clamp(ahead, Duration() - most, most);
     return;
   }
   // A jump of another size is another jump: it has to stand for its own time.
+  // The first sight of it, or another: believed_after counts from here.
   if (jump_ == Duration() || magnitude(ahead - jump_) > kJitter) jump_since_ = reading.steady;
   jump_ = ahead;
 }
@@ -57,9 +59,13 @@ ClockStart clock_start(TimePoint last_event, std::optional<Duration> away, TimeP
   // network has set may say anything. What it says is followed at once, as a jump: should it be
   // wrong, no limit of a running job is over for that, and the way back is the same.
   const TimePoint steady = away ? last_event + *away : last_event;
+  // Positive: the wall clock is ahead of where the steady clock would have the cluster.
   const Duration ahead = wall - steady;
   const bool is_small = magnitude(ahead) <= ClusterClock::kSlewedMax;
+  // After a boot a small lead of the wall clock is just the time away; events never go back.
   if (!away && is_small) return {std::max(steady, wall), Duration()};
+  // While the machine ran only a jump that has stood is followed. After a boot one ahead is
+  // followed at once; one back has to stand as well.
   const bool is_followed = is_believed || (!away && ahead > Duration());
   if (!is_followed || is_small) return {steady, Duration()};
   return {steady, ahead};

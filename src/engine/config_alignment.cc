@@ -13,6 +13,7 @@ namespace {
 /// Jobs refer to nodes by index: one that the file no longer names keeps its index, and new ones
 /// come last.
 std::vector<NodeIndex> align_nodes(const ClusterState& state, ClusterConfig& config) {
+  // By name: the order in the file is of no account.
   std::map<std::string_view, std::size_t> place_of;
   for (std::size_t i = 0; i < config.nodes.size(); ++i) place_of[config.nodes[i].name] = i;
   std::vector<NodeIndex> moved(config.nodes.size());
@@ -24,6 +25,7 @@ std::vector<NodeIndex> align_nodes(const ClusterState& state, ClusterConfig& con
       moved[found->second] = NodeIndex(static_cast<std::uint32_t>(nodes.size()));
       is_placed[found->second] = true;
     }
+    // Unnamed nodes keep their last definition, for jobs that run there and for records.
     nodes.push_back(found != place_of.end() ? config.nodes[found->second] : node.config);
   }
   for (std::size_t i = 0; i < config.nodes.size(); ++i) {
@@ -69,6 +71,7 @@ std::set<std::string_view> names_of(const ClusterConfig& config) {
 
 std::shared_ptr<const ClusterConfig> aligned_config(const ClusterState& state,
                                                     std::shared_ptr<const ClusterConfig> config) {
+  // A copy: the configuration that was read is shared with those who show it.
   auto aligned = std::make_shared<ClusterConfig>(*config);
   const std::vector<NodeIndex> moved = align_nodes(state, *aligned);
   for (PartitionConfig& partition : aligned->partitions) {
@@ -91,6 +94,7 @@ std::vector<NodeChanged> changes_of_named_nodes(const ClusterState& state,
   for (std::uint32_t i = 0; i < state.nodes().all().size(); ++i) {
     const Node& node = state.nodes().at(NodeIndex(i));
     const bool is_named = names.contains(node.config.name);
+    // It is as the state has it already.
     if (is_named != is_unnamed(node)) continue;
     NodeChanged change;
     change.node = NodeIndex(i);
@@ -113,6 +117,8 @@ std::vector<NodeChanged> changes_of_new_nodes(const ClusterState& state, std::si
     const std::uint16_t said = found == first.end() ? 0 : found->second.conditions;
     const bool has_come = (node.status.conditions & ~said & node_condition::kFuture) != 0 &&
                           names.contains(node.config.name);
+    // Nodes that the state knew keep their conditions, but for FUTURE ones that the file now counts
+    // as there.
     if (!has_come && (i < known || said == 0)) continue;
     NodeChanged change;
     change.node = index;
@@ -121,6 +127,7 @@ std::vector<NodeChanged> changes_of_new_nodes(const ClusterState& state, std::si
     const auto after = changed_conditions(node.status.conditions,
                                           {change.set_conditions, change.clear_conditions});
     const std::string reason = found == first.end() ? "" : found->second.reason;
+    // A reason goes only where nothing is left that has one.
     if (!reason.empty() || (after & node_condition::kReasoned) == 0) change.reason = reason;
     changes.push_back(std::move(change));
   }

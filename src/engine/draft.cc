@@ -20,6 +20,7 @@ Draft::Draft(const ClusterState& state, TimePoint now)
       next_trial_(state.next_trial()) {}
 Draft::~Draft() = default;
 
+// Asked of the state once, then counted here.
 std::uint32_t Draft::allot_document(DocumentKind kind) {
   const auto [entry, is_new] = next_documents_.try_emplace(kind, state_.catalog().next(kind));
   return entry->second++;
@@ -29,6 +30,7 @@ BlobId Draft::blob_for(const PreparedBlob& blob) {
   if (blob.bytes == nullptr) return BlobId(0);
   // What the journal has already is not stored a second time.
   if (const BlobId known = state_.blobs().find(blob.digest); known.value() != 0) return known;
+  // Two requests of one batch may bring the same bytes.
   const auto [entry, is_new] = new_blobs_.emplace(blob.digest, next_blob_);
   if (is_new) {
     next_blob_ = BlobId(next_blob_.value() + 1);

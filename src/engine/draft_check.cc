@@ -1,3 +1,6 @@
+// Plays the events of a draft on a small picture of the jobs that they touch, each filled from the
+// state when it is first met. Only what a table's CHECK would stop the process for is asked, and of
+// what later events of the same draft depend on.
 #include "engine/draft_check.h"
 
 #include <fmt/format.h>
@@ -76,6 +79,7 @@ class Check {
           fmt::format("array {} has no element {} to split off", event.array.value(), event.index));
     }
     TRY(check_new_job(event.element));
+    // Taken out for the copy below: an element has no elements of its own.
     Bitmap remaining = std::move(*record->remaining);
     remaining.reset(event.index);
     record->remaining.reset();
@@ -88,6 +92,7 @@ class Check {
     if (job == nullptr) return missing(event.job);
     if (job->is_finished && !job->is_completing)
       return wrong(fmt::format("job {} ends twice", event.job.value()));
+    // Its nodes may still have to be cleaned; a job that waited is over at once.
     job->is_completing = job->is_running || job->is_suspended || job->is_completing;
     job->is_pending = job->is_running = job->is_suspended = false;
     job->is_finished = true;
@@ -96,6 +101,7 @@ class Check {
   Status operator()(const JobRequeued& event) {
     DraftedJob* job = find(event.job);
     if (job == nullptr) return missing(event.job);
+    // A step that still runs would report into the next attempt.
     const bool has_step = job->known != nullptr && job->known->run != nullptr &&
                           std::ranges::any_of(job->known->run->steps, &StepState::is_running);
     if (!job->is_finished || job->is_completing || has_step) {
@@ -112,6 +118,7 @@ class Check {
     if (event.partitions) TRY(check_partitions(event.job, *event.partitions));
     if (event.spec == nullptr || job->known == nullptr) return {};
     const JobSpec& before = *job->known->spec;
+    // References to blobs are counted by the job's specification: a change would upset the counts.
     const bool is_same = event.spec->script == before.script &&
                          event.spec->environment == before.environment &&
                          event.spec->trial == before.trial;
@@ -180,6 +187,7 @@ class Check {
   Status operator()(const SearchDecided& event) {
     if (state_.experiments().find(event.experiment) == nullptr)
       return wrong(fmt::format("there is no experiment {}", event.experiment.value()));
+    // Their jobs stand in the same draft.
     for (std::size_t i = 0; i < event.created.size(); ++i)
       new_trials_.insert(TrialId(event.first_trial.value() + static_cast<std::uint32_t>(i)));
     return {};
@@ -192,6 +200,7 @@ class Check {
     for (const std::string& uuid : event.collection.uuids) {
       if (state_.checkpoints().find(uuid) == nullptr)
         return wrong(fmt::format("there is no checkpoint {}", uuid));
+      // Also between two collections of one draft.
       if (state_.checkpoints().is_going(uuid) || !going_.insert(uuid).second)
         return wrong(fmt::format("checkpoint {} is deleted twice", uuid));
     }
@@ -210,6 +219,7 @@ class Check {
     const Job* job = state_.jobs().find(id);
     return job == nullptr ? nullptr : &(jobs_[id] = drafted_job(*job));
   }
+  // In rising order, as the state allots them: also what the draft splits off.
   Status check_new_job(JobId id) {
     if (id < next_job_) return wrong(fmt::format("job id {} was given before", id.value()));
     next_job_ = JobId(id.value() + 1);

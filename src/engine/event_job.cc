@@ -1,3 +1,4 @@
+// An event names its job as `job` or within `step`; what names neither belongs to no one job.
 #include "engine/event_job.h"
 
 namespace muster {

@@ -1,3 +1,5 @@
+// What `muster check` holds against history: each end that the replay passes, and what the
+// checkpoint already had as ended. Lines are bounded, the count is not.
 #include "engine/history_check.h"
 
 #include <fmt/format.h>
@@ -28,6 +30,7 @@ Result<std::vector<std::string>> HistoryExpectation::missing_from(HistoryStore& 
   std::set<std::pair<JobId, std::uint32_t>> seen;
   for (const Attempt& one : attempts_) {
     seen.emplace(one.job, one.attempt);
+    // Beyond the watermark history is still to come.
     if (one.seq > history.watermark() || TRY(history.has(one.job, one.attempt))) continue;
     add(
         fmt::format("the end of job {} (attempt {}) in batch {} is not in history, which has all "

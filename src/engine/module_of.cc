@@ -1,3 +1,4 @@
+// Both answers by the compiler: a kind without a module does not compile.
 #include "engine/module_of.h"
 
 namespace muster {
@@ -28,6 +29,7 @@ ModuleName module_of(TimerKind kind) {
 }
 
 bool is_new_work(const PreparedRequest& request) {
+  // What a full disk refuses. Ends, holds and reports are accepted as long as there is room.
   return holds_alternative<PreparedSubmit>(request) || holds_alternative<PreparedStep>(request) ||
          holds_alternative<PreparedExperiment>(request) ||
          holds_alternative<SearchDecision>(request);
@@ -35,6 +37,7 @@ bool is_new_work(const PreparedRequest& request) {
 
 bool must_stand_alone(const PreparedRequest& request) {
   const auto* cancel = get_if<CancelJobs>(&request);
+  // A filter may meet any number of jobs: it is a sweep of its own.
   const bool is_of_a_filter = cancel != nullptr && cancel->filter.jobs.empty();
   return is_of_a_filter || holds_alternative<PreparedStep>(request) ||
          module_of(request) == ModuleName::kPlatform;

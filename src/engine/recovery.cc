@@ -1,3 +1,6 @@
+// Writing and restoring keep one order of slices, because later ones refer to earlier: cluster,
+// nodes, blobs, experiments, trials, checkpoints, catalog, jobs, answers. A slice is what may be
+// encoded between two batches.
 #include "engine/recovery.h"
 
 #include <fmt/format.h>
@@ -123,6 +126,7 @@ Result<RecoveryReport> recover(Journal& journal, ClusterState& state, ApplyObser
       },
       std::min(bounds.until, bounds.history)));
   state.restore_seq(seal.seq);
+  // A hash of another format says nothing about this state.
   if (seal.hash_format == kStateHashFormat && seal.state_hash != state.hash()) {
     return fail(
         ErrorCode::kCorruption,
@@ -135,6 +139,7 @@ Result<RecoveryReport> recover(Journal& journal, ClusterState& state, ApplyObser
   if (observer != nullptr && seal.seq > bounds.history) report_ended(state, *observer);
   RecoveryReport report{seal.seq};
   TRY(journal.follow(seal.seq, [&](const EventBatch& batch) {
+    // For tools that look at an earlier state.
     if (batch.seq > bounds.until) return Status();
     report.replayed_events += batch.events.size();
     state.apply(batch, observer);
@@ -147,6 +152,7 @@ HistoryVerdict judge_history(const HistoryMark& mark, bool is_same_past, Seq las
                              const RecoveryReport& report, const ClusterState& state) {
   HistoryVerdict verdict;
   const Seq watermark = mark.until.seq;
+  // In this order: a history ahead explains all the rest.
   if (mark.highest_job >= state.next_job()) verdict.job_floor = mark.highest_job;
   if (watermark > last || verdict.job_floor.value() != 0) {
     verdict.warning = fmt::format(
@@ -180,6 +186,7 @@ Result<StartRecovery> recover_beside_history(Journal& journal, ClusterState& sta
                                              const HistoryMark& mark) {
   const Seq last = journal.last();
   const auto here = TRY(journal.mark(mark.until.seq));
+  // Epoch 0: history does not know which batch it was, and is believed.
   const bool is_same_past = !here || mark.until.epoch == Epoch() || *here == mark.until;
   // What stands in a history that is ahead may be of another past: all that is here is told it
   // anew.
@@ -199,6 +206,7 @@ CheckpointSeal seal_of(const ClusterState& state) {
 
 Status write_checkpoint(const ClusterState& state, const std::function<Status(std::string)>& put) {
   records::SliceToWrite slice;
+  // First: all others refer to nodes and settings.
   slice.cluster = cluster_of(state);
   for (const Node& node : state.nodes().all()) slice.nodes.emplace_back(node.config, node.status);
   TRY(put(records::encode_slice(std::exchange(slice, {}))));

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+// Through SQLite's VFS rather than by plain files, so that the tests' faulty disk sees these
+// writes, too.
 namespace muster {
 namespace {
 
@@ -49,6 +51,7 @@ class LogFile {
       if (code != SQLITE_OK) return code;
       place += count;
     }
+    // Everything in one sync: what the log has is on the disk afterwards, or an error is returned.
     return size == 0 ? SQLITE_OK : io.xSync(file_, SQLITE_SYNC_FULL);
   }
 
@@ -69,12 +72,14 @@ Status rewrite_log(const std::string& database) {
   sqlite3_vfs* vfs = sqlite3_vfs_find(nullptr);
   std::vector<char> path(static_cast<std::size_t>(vfs->mxPathname) + 1);
   code = vfs->xFullPathname(vfs, database.c_str(), static_cast<int>(path.size()), path.data());
+  // The upper bits are of the extended code; a path with a link is no error.
   if ((code & 0xff) != SQLITE_OK) return refused(code);
   const FileNames names(path.data());
   if (names.log() == nullptr) return refused(SQLITE_NOMEM);
   int is_there = 0;
   code = vfs->xAccess(vfs, names.log(), SQLITE_ACCESS_EXISTS, &is_there);
   if (code != SQLITE_OK) return refused(code);
+  // No log: the database was closed in good order.
   if (is_there == 0) return {};
   LogFile log(vfs);
   code = vfs->xOpen(vfs, names.log(), log.get(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_WAL, nullptr);

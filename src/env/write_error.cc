@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstring>
 
+// The cause tells a full disk from other refusals, because room may come back without anybody's
+// help.
 namespace muster {
 
 Error write_error(const std::string& path, int error) {

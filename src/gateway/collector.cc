@@ -25,6 +25,8 @@ struct Touched {
 
 }  // namespace
 
+// Checkpoints in the order of trials, and of each in that of their completion, as not_kept wants
+// them.
 RatingTask rating_task(const ClusterState& state, const Experiment& experiment) {
   RatingTask task;
   task.metric = experiment.spec->metric;
@@ -64,6 +66,7 @@ void Collector::on_batch(const EventBatch& batch) {
 }
 
 void Collector::consider(ExperimentId id) {
+  // One at a time for an experiment: the answer decides whether another is needed.
   if (!is_due(state_.experiments().find(id)) || !in_flight_.insert(id).second) return;
   keep_(collect(id));
 }
@@ -73,6 +76,7 @@ kj::Promise<void> Collector::collect(ExperimentId id) {
   RatingTask task = rating_task(state_, experiment);
   auto rated = measure_(rating_questions(task));
   return rated
+      // The retention that was decided by goes along: the core refuses when it has changed.
       .then([this, id, task = std::move(task), retention = experiment.retention](
                 Result<MetricAnswers> answers) mutable -> kj::Promise<bool> {
         if (!answers.has_value()) return false;
@@ -85,6 +89,7 @@ kj::Promise<void> Collector::collect(ExperimentId id) {
             });
       })
       .then([this, id](bool is_done) -> kj::Promise<void> {
+        // Out of flight before it is considered again.
         in_flight_.erase(id);
         // Its retention may have changed meanwhile; what could not be done is tried again.
         if (!is_due(state_.experiments().find(id))) return kj::READY_NOW;

@@ -1,3 +1,7 @@
+// A write goes through names (groups of the caller, for a minute), prepare (what needs no state),
+// history where dependencies have left memory, and then the core. The promise is fulfilled by
+// on_reply, which the core sends after the batch that the replica has applied before (on_update):
+// who has an answer reads what it says.
 #include "gateway/gateway.h"
 
 #include <fmt/format.h>
@@ -55,6 +59,7 @@ std::int64_t steps_of(const ReportTrial& message, const ClusterState& state) {
   const std::string& time_metric = state.experiments().find(trial->experiment)->spec->time_metric;
   const auto found = std::ranges::find(message.metrics, time_metric, &NamedNumber::name);
   const bool is_whole = found != message.metrics.end() && found->value >= 0 &&
+                        // Below 1e15 a double holds every whole number.
                         found->value < 1e15 && found->value == std::floor(found->value);
   return is_whole ? static_cast<std::int64_t>(found->value) : 0;
 }
@@ -72,6 +77,7 @@ MetricReport metric_report_of(const ReportTrial& message, const ClusterState& st
     report.metrics.push_back({number.name, number.value});
     content.add(number.name).add(std::bit_cast<std::uint64_t>(number.value));
   }
+  // A repeat then has the same key and changes nothing.
   if (report.steps_completed == 0) report.key = fmt::format("{:016x}", content.digest());
   return report;
 }
@@ -79,6 +85,8 @@ MetricReport metric_report_of(const ReportTrial& message, const ClusterState& st
 }  // namespace
 
 Gateway::~Gateway() noexcept {
+  // Dropping a fulfiller tells its client that nobody will answer; the maps are shared with the
+  // promises.
   waiters_->clear();
   stop_waiters_->clear();
 }
@@ -97,6 +105,7 @@ Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica,
           [this](PreparedRequest request) {
             Command command;
             command.token = next_token_++;
+            // The collector acts as an operator: it speaks for no user.
             command.identity.is_operator = true;
             command.requests.push_back(std::move(request));
             return send(std::move(command));
@@ -105,6 +114,7 @@ Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica,
 
 kj::Promise<std::vector<Reply>> Gateway::submit(const Identity& identity,
                                                 std::vector<Request> requests, RequestId id) {
+  // A report is stored in the metric store first, in whichever way it comes (trial_calls.cc).
   if (const auto* report_only =
           requests.size() == 1 ? get_if<ReportTrial>(&requests.front()) : nullptr) {
     return report(identity, metric_report_of(*report_only, replica_.state()))
@@ -126,6 +136,7 @@ kj::Promise<std::vector<Reply>> Gateway::submit_checked(const Identity& identity
   }
   return port_.names(identity.user, identity.group)
       .then([this, identity, id, requests = std::move(requests)](CallerNames names) mutable {
+        // A full cache is dropped whole: names are asked for again.
         if (names_.size() >= kNamesMax) names_.clear();
         names_[identity.user] = KnownNames{names, timer_.now()};
         return submit_named(identity, std::move(requests), id, names);
@@ -157,6 +168,7 @@ kj::Promise<std::vector<Reply>> Gateway::submit_named(const Identity& identity,
   for (Request& request : requests) {
     auto prepared = prepare_one(std::move(request), identity, names);
     if (!prepared.has_value()) return refusals(count, prepared.error());
+    // One bad request of a batch refuses all: nothing has been sent.
     command.requests.push_back(std::move(prepared).value());
   }
   // A dependency may name a job that has left memory: history knows how it ended.
@@ -172,10 +184,12 @@ kj::Promise<std::vector<Reply>> Gateway::submit_named(const Identity& identity,
 kj::Promise<std::vector<Reply>> Gateway::submit_configured(const Identity& identity,
                                                            Request request, RequestId id,
                                                            const CallerNames& names) {
+  // Shared with the work, which may run after this call has returned, or never.
   auto given = std::make_shared<Request>(std::move(request));
   auto prepared = std::make_shared<std::optional<Result<PreparedRequest>>>();
   const auto read = [this, given, prepared, identity, names] {
     prepared->emplace(prepare_one(std::move(*given), identity, names));
+    // All of a turn: a configuration takes as long as a portion of a list.
     return ListTurns::kCostMax;
   };
   return turns_.take(identity.user, read)
@@ -201,6 +215,7 @@ kj::Promise<Command> Gateway::with_past(Command command, std::vector<JobId> jobs
   query.kind = QueryKind::kHistory;
   query.detail = QueryDetail::kBrief;
   query.is_steps = false;
+  // Any time but unset, which would mean the usual span of sacct.
   query.since = TimePoint::from_microseconds(1);
   query.until = TimePoint::never();
   for (const JobId job : jobs)
@@ -237,6 +252,7 @@ kj::Promise<std::vector<Reply>> Gateway::send_or_ask(Command command) {
   return send(std::move(command));
 }
 
+// The same way back as a command's, by its token.
 kj::Promise<std::vector<Reply>> Gateway::ask(Command question) {
   auto paf = kj::newPromiseAndFulfiller<std::vector<Reply>>();
   replies_[question.token] = kj::mv(paf.fulfiller);
@@ -271,8 +287,10 @@ void Gateway::on_reply(std::uint64_t token, std::vector<Reply> replies) {
 }
 
 void Gateway::on_update(const DurableUpdate& update) {
+  // Before the batch is applied: afterwards the experiment is gone.
   std::vector<TrialId> deleted = deleted_trials(*update.batch);
   replica_.apply(*update.batch);
+  // One gateway alone collects; others would ask the core for the same.
   if (is_collecting_) {
     if (!deleted.empty()) port_.forget_trials(std::move(deleted));
     collector_.on_batch(*update.batch);
@@ -292,6 +310,8 @@ void Gateway::wake_waiters(const EventBatch& batch) {
     const auto waiting = waiters_->find(job);
     if (waiting == waiters_->end()) continue;
     for (auto waiter = waiting->second.begin(); waiter != waiting->second.end();) {
+      // Judged by the state after the whole batch: an event in its midst may be undone by a later
+      // one.
       auto answer = answer_now(waiter->second.wanted);
       if (!answer) {
         ++waiter;
@@ -311,10 +331,12 @@ std::optional<WaitAnswer> Gateway::answer_now(const WaitFor& wanted) const {
     answer.error = Error{ErrorCode::kNotFound, "Invalid job id specified", ""};
     return answer;
   }
+  // A job that is in another attempt has ended the one that was asked about.
   const bool is_past = job->attempt > wanted.what.attempt || job->is_over();
   const StepState* step = job->run != nullptr && job->attempt == wanted.what.attempt
                               ? job->run->find_step(wanted.what.step)
                               : nullptr;
+  // The number is known and another launch's: waiting for it would wait for a stranger.
   if (step != nullptr && wanted.launch_key != 0 &&
       job->run->launch_key_of(*step) != wanted.launch_key) {
     answer.error = requests::number_is_anothers(step->id);
@@ -333,6 +355,7 @@ std::optional<WaitAnswer> Gateway::answer_now(const WaitFor& wanted) const {
                       : wanted.until == WaitUntil::kEnded
                           ? is_past
                           : is_past || (step != nullptr && !step->is_running());
+  // Nothing yet: the next event of the job asks again.
   if (!is_met) return std::nullopt;
   answer.job = replica_.job_view(*job, QueryDetail::kFull);
   if (step != nullptr) {
@@ -352,12 +375,14 @@ kj::Promise<WaitAnswer> Gateway::wait(const Identity&, WaitFor wanted) {
   const JobId job = wanted.what.job;
   const std::uint64_t token = next_token_++;
   (*waiters_)[job].emplace(token, Waiter{wanted, kj::mv(paf.fulfiller)});
+  // Runs when the promise is dropped, answered or not: no waiter outlives its client.
   auto forget = kj::defer([waiters = waiters_, job, token] {
     const auto waiting = waiters->find(job);
     if (waiting == waiters->end()) return;
     waiting->second.erase(token);
     if (waiting->second.empty()) waiters->erase(waiting);
   });
+  // An empty answer: nothing yet.
   auto timeout = timer_.afterDelay(kWaitMax).then([] { return WaitAnswer{}; });
   return paf.promise.exclusiveJoin(kj::mv(timeout)).attach(kj::mv(forget));
 }
@@ -370,6 +395,7 @@ constexpr int kPagesInFlight = 3;
 /// Sends pages in order.
 struct PageStream {
   Pages pages;
+  // Each lane sends the next page when its last was received.
   SendPage send;
   std::size_t next = 0;
   kj::Promise<void> lane() {
@@ -391,6 +417,7 @@ kj::Promise<std::optional<Error>> send_pages(Pages pages, SendPage send) {
 
 kj::Promise<std::optional<Error>> Gateway::query(const Identity& identity, Query query,
                                                  SendPage send) {
+  // Sorted once, so that conditions look names up.
   if (const Status sorted = sort_lists(query.filter); !sorted.has_value())
     return std::optional<Error>(sorted.error());
   if (query.kind == QueryKind::kHistory)
@@ -413,6 +440,7 @@ kj::Promise<std::optional<Error>> Gateway::query_script(const Identity& identity
                        : replica_.state().jobs().find(query.filter.jobs.front().job);
   if (job == nullptr)
     return std::optional<Error>(Error{ErrorCode::kNotFound, "Invalid job id specified", ""});
+  // Source: scontrol(1), write batch_script: for the owner and operators.
   if (!access::may_control(*job, identity)) {
     return std::optional<Error>(
         Error{ErrorCode::kPermissionDenied, "Access/permission denied", ""});
@@ -444,6 +472,7 @@ kj::Promise<Result<LogAnswer>> Gateway::read_logs(const Identity& identity, LogQ
   if (!readable.has_value()) return Result<LogAnswer>(fail(readable.error()));
   const bool is_over = trial->is_over();
   query.lines_max = std::min(query.lines_max, kLogLinesMax);
+  // Bounds of a page, whatever the client asks for.
   query.bytes_max = std::min(query.bytes_max, LogQuery().bytes_max);
   wait = std::min(wait, is_over ? kLastLinesArrive : kLogWaitMax);
   return port_.read_logs(std::move(query), wait)

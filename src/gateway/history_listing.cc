@@ -1,3 +1,6 @@
+// Memory and history are merged by keys (job, attempt), both rising. Memory is read first for each
+// stretch of numbers, so that an end that falls in between is in one of the two. Without
+// --duplicates only the newest attempt of a job is shown, which is known when the next job comes.
 #include "gateway/history_listing.h"
 
 #include <fmt/format.h>
@@ -23,6 +26,7 @@ void add_run(HistoryListing& listing, HistoryRun run) {
     listing.ready.push_back(std::move(run));
     return;
   }
+  // The next job has begun: the newest of the one before stays.
   if (listing.newest && listing.newest->job.id != run.job.id)
     listing.ready.push_back(std::move(*listing.newest));
   listing.newest = std::move(run);
@@ -46,12 +50,14 @@ bool is_same(const HistoryRun& live, const HistoryRun& stored) {
 }
 
 void add_stored(HistoryListing& listing, JobView job) {
+  // On the list already within its array's record, or not meant by the filter.
   if (listing.memory.has_in_record(job.id, job.array_job) || !matches(job, listing.query.filter))
     return;
   HistoryRun run;
   run.job = std::move(job);
   run.has_stored_steps = listing.query.is_steps;
   add_live_before(listing, run.key());
+  // Both have it: history's is the later word, unless the record spoke for elements.
   if (!listing.live.empty() && is_same(listing.live.front(), run)) {
     if (stands_for_elements(listing.live.front())) return;
     listing.live.pop_front();
@@ -68,6 +74,7 @@ void pass_over(HistoryListing& listing, const HistoryKey& key, std::size_t count
 /// Reads history once and merges what memory has up to there. At last beyond what memory knows: a
 /// state that was lost leaves its history.
 Status read_on(HistoryListing& listing, HistoryStore* store) {
+  // Up to where memory was read; at the end up to the highest number.
   const JobId until = listing.memory.is_done() ? JobId(UINT32_MAX) : listing.memory.position();
   HistoryPage page;
   if (store != nullptr) {
@@ -77,12 +84,14 @@ Status read_on(HistoryListing& listing, HistoryStore* store) {
     page.is_end = true;
   }
   for (const HistoryKey& key : page.damaged) {
+    // Damaged in history and whole in memory: nothing is missing from the list.
     const bool is_in_memory =
         std::ranges::find(listing.live, key, &HistoryRun::key) != listing.live.end();
     if (!is_in_memory) pass_over(listing, key, 1);
   }
   for (JobView& job : page.jobs) add_stored(listing, std::move(job));
   const HistoryKey& reached = listing.stored.after;
+  // Up to and including the key that history has reached.
   add_live_before(listing, {reached.job,
                             reached.attempt == UINT32_MAX ? reached.attempt : reached.attempt + 1});
   listing.is_caught_up = page.is_end;
@@ -96,6 +105,7 @@ Status read_on(HistoryListing& listing, HistoryStore* store) {
 Result<std::size_t> show_front(HistoryListing& listing, HistoryStore* store, PageWriter& writer) {
   HistoryRun& run = listing.ready.front();
   std::size_t rows = 0;
+  // The job with the steps in memory first, then those of history in portions.
   if (!listing.is_front_shown) {
     listing.is_front_shown = true;
     writer.add(run.job);
@@ -107,10 +117,12 @@ Result<std::size_t> show_front(HistoryListing& listing, HistoryStore* store, Pag
     pass_over(listing, run.key(), stored.damaged_count);
     listing.shown_step = stored.last;
     for (StepView& step : stored.steps) {
+      // Memory showed it.
       if (!std::ranges::binary_search(run.steps, step.id, {}, &StepView::id))
         writer.add(std::move(step));
     }
     rows = stored.row_count();
+    // A full portion: there may be more.
     run.has_stored_steps = rows == kRowsMax;
   }
   if (!run.has_stored_steps) {
@@ -136,6 +148,7 @@ std::optional<Error> damage_of(const HistoryListing& listing) {
                   listing.first_damaged.job.value(), listing.first_damaged.attempt)};
 }
 
+// Until enough rows, a full page, or so many reads that found little.
 Result<std::vector<std::string>> next_pages(HistoryListing& listing, HistoryStore* store) {
   PageWriter writer;
   std::size_t rows = 0;

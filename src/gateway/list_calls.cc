@@ -80,6 +80,7 @@ class JobStream {
       slice_ = replica_.next_slice(query_, listing_, reasons_);
       return slice_.cost;
     };
+    // Made in the user's turn; sent without one, at the client's pace.
     return turns_.take(user_, made)
         .then([this] { return sender_.send(std::exchange(slice_.pages, nullptr)); })
         .then([this] { return go_on(); });
@@ -131,6 +132,7 @@ class HistoryStream {
   }
   kj::Promise<void> send(Result<HistorySlice> slice) {
     if (!slice.has_value()) {
+      // History's failure ends the list where it is: pages that were sent stay sent.
       error_ = slice.error();
       return kj::READY_NOW;
     }
@@ -162,6 +164,7 @@ kj::Promise<std::optional<Error>> Gateway::query_jobs(const Identity& identity, 
 /// Only the planner knows all that stands in a job's way, and it is to have its time for planning.
 kj::Promise<std::optional<Error>> Gateway::query_why(const Identity& identity, Query query,
                                                      SendPage send) {
+  // Each costs O(nodes) of the planner's time; of more jobs the words of the last plan are shown.
   constexpr std::size_t kExplainedMax = 8;
   auto listing = replica_.begin_list(query.filter);
   if (!listing.has_value()) return std::optional<Error>(listing.error());
@@ -184,6 +187,7 @@ kj::Promise<std::optional<Error>> Gateway::query_why(const Identity& identity, Q
                                             {},
                                             {}});
         }
+        // From the beginning again: looking for those that wait has used up the first list.
         auto again = replica_.begin_list(filter);
         if (!again.has_value()) return std::optional<Error>(again.error());
         return it.send(std::move(again).value(), std::move(reasons));

@@ -1,3 +1,4 @@
+// Tickets hold the state and may outlive the gate, as promises that clients drop late.
 #include "gateway/list_gate.h"
 
 #include <utility>
@@ -28,10 +29,13 @@ ListGate::Ticket::~Ticket() noexcept(false) {
   while (!lists.waiting.empty()) {
     auto next = kj::mv(lists.waiting.front());
     lists.waiting.pop_front();
+    // Its client has left.
     if (!next->isWaiting()) continue;
+    // Handed on without counting down: as many are under way as before.
     next->fulfill(kj::heap<Ticket>(state_, user_));
     return;
   }
+  // Users without lists leave no trace.
   if (--lists.under_way == 0) state_->users.erase(found);
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+// The budget is of one round of the event loop: within it work runs at once, beyond it in turns of
+// users.
 namespace muster {
 
 kj::Promise<void> ListTurns::take(UserId user, std::function<std::size_t()> work) {
@@ -18,6 +20,7 @@ kj::Promise<void> ListTurns::take(UserId user, std::function<std::size_t()> work
 /// is due at once is such a thing: an event of the loop's own would be taken before all that.
 void ListTurns::spend(std::size_t cost) {
   const bool is_first = spent_ == 0;
+  // At least one, so that a round with work in it is seen as begun.
   spent_ += cost == 0 ? 1 : cost;
   if (is_first) tasks_.add(timer_.afterDelay(0 * kj::NANOSECONDS).then([this] { go_on(); }));
 }

@@ -1,3 +1,5 @@
+// Sizes are estimated while views are added, since encoding twice would cost more than a page that
+// is somewhat off.
 #include "gateway/page_writer.h"
 
 #include <memory>
@@ -51,6 +53,7 @@ std::size_t texts_of(const StepView& step) {
 
 void PageWriter::count(std::size_t bytes) {
   bytes_ += bytes;
+  // The view that reaches the bound is on the page: a page has one view at least.
   if (bytes_ < kPageBytes) return;
   pages_.push_back(records::encode_page(std::exchange(page_, {}), detail_));
   bytes_ = 0;
@@ -110,6 +113,7 @@ void PageWriter::add(TrialView trial) {
 
 void PageWriter::add(Checkpoint checkpoint) {
   const std::size_t bytes = kRowBytes + checkpoint.metadata.size() + checkpoint.resources.size();
+  // Files of a checkpoint can be thousands: their list is most of it.
   page_.checkpoints.push_back(std::move(checkpoint));
   count(bytes);
 }

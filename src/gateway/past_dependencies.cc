@@ -1,3 +1,5 @@
+// The core may not wait for history. So what a dependency's job came to is looked up here, before
+// the command is sent, and travels with it as terms that are decided.
 #include "gateway/past_dependencies.h"
 
 #include <algorithm>
@@ -9,6 +11,7 @@
 namespace muster {
 namespace {
 
+// after and afterany need no outcome: gone means over.
 bool is_outcome_wanted(const DependencyTerm& term) {
   return term.kind == DependencyKind::kAfterOk || term.kind == DependencyKind::kAfterNotOk ||
          term.kind == DependencyKind::kAfterCorr;
@@ -24,11 +27,14 @@ DependencyState decide(const DependencyTerm& term, const std::vector<PastEnd>& e
   std::size_t completed = 0;
   for (const PastEnd& end : ended) {
     if (!is_named(term, end)) continue;
+    // In memory still, or again: the core decides.
     if (!end.is_over) return DependencyState::kUnfulfilled;
     ++count;
     completed += end.is_completed ? 1 : 0;
   }
   const bool is_all_good = completed == count;
+  // Of an array of which some failed each element has an answer of its own: the term stays
+  // undecided.
   if (count == 0 || (term.kind == DependencyKind::kAfterCorr && !is_all_good))
     return DependencyState::kUnfulfilled;
   const bool is_good_wanted = term.kind != DependencyKind::kAfterNotOk;
@@ -38,6 +44,8 @@ DependencyState decide(const DependencyTerm& term, const std::vector<PastEnd>& e
 /// Whether the job is in memory, and will be when the core sees what depends on it: an array's
 /// record as long as one of its elements. `now`: no earlier than the last event.
 bool stays(const ClusterState& state, JobId id, TimePoint now) {
+  // Time for the command to reach the core: a job near its eviction is asked about as if it were
+  // gone.
   constexpr Duration kOnTheWay = Duration::minutes(1);
   const Job* job = state.jobs().find(id);
   const auto* elements = state.jobs().elements(id);
@@ -75,6 +83,7 @@ std::vector<JobId> past_jobs(const ClusterState& state, TimePoint now,
   for (const PreparedRequest& request : requests) {
     for (const DependencyTerm& term : terms_of(request)) {
       if (is_outcome_wanted(term) && !stays(state, term.job, now) && term.job.value() != 0 &&
+          // Numbers that were never given are the core's to refuse.
           term.job < state.next_job())
         jobs.push_back(term.job);
     }
@@ -95,6 +104,7 @@ void decide_past_terms(std::vector<PreparedRequest>& requests, const std::vector
     if (auto* submit = get_if<PreparedSubmit>(&request)) {
       submit->dependencies.terms = std::move(terms);
     } else if (auto* update = get_if<PreparedUpdate>(&request)) {
+      // An update's terms are in a text: those that were decided go beside it.
       std::erase_if(terms, [](const DependencyTerm& term) {
         return term.state == DependencyState::kUnfulfilled;
       });

@@ -1,3 +1,4 @@
+// One place for every kind, so that a new kind of request is prepared whoever sends it.
 #include "gateway/prepare.h"
 
 #include "admission/filter_lists.h"
@@ -21,6 +22,7 @@ Result<PreparedRequest> prepare(Request request, const Identity& identity, const
   if (const auto* import = get_if<ImportExperiment>(&request))
     TRY(check_import(import->experiment));
   if (const auto* operate = get_if<OperateSearch>(&request)) TRY(check_operations(operate->input));
+  // The name is the verified caller's, never the document's word.
   if (auto* store = get_if<StoreDocument>(&request); store != nullptr && !store->is_import)
     store->document.user_name = names.user;
   return visit(

@@ -1,3 +1,5 @@
+// Answers are kept by query until anything changes (change_), so that thousands of pollers who ask
+// the same cost one encoding. Lists of jobs are kept slice by slice.
 #include "gateway/query_replica.h"
 
 #include <fmt/format.h>
@@ -22,6 +24,7 @@ constexpr std::size_t kNodesPerPage = 1024;
 constexpr std::size_t kCacheMax = 256;
 
 /// Whether some of what it shows is shown to its owner alone.
+// Their answers differ by reader, so that the key of the cache has him.
 bool depends_on_reader(const Query& query) {
   return query.kind == QueryKind::kExperiments || query.kind == QueryKind::kCheckpoints ||
          query.kind == QueryKind::kTrials;
@@ -57,6 +60,7 @@ JobView QueryReplica::job_view(const Job& job, QueryDetail detail) const {
 }
 
 JobView QueryReplica::job_view(const Job& job, QueryDetail detail, const Reasons* reasons) const {
+  // The time of the plan, as the reasons are.
   const TimePoint now = report_ == nullptr ? TimePoint() : report_->time;
   JobView view = view_of(job, state_, detail, reasons, now);
   if (reasons != nullptr && !reasons->planned_nodes.empty()) {
@@ -74,6 +78,7 @@ Result<std::vector<JobId>> QueryReplica::named_ids(const JobFilter& filter) cons
     const auto found = requests::resolve(state_, selector);
     if (found.has_value()) {
       ids.insert(ids.end(), found->begin(), found->end());
+      // Among several ids one that is gone is passed over; alone it is an error, as for squeue.
     } else if (filter.jobs.size() == 1) {
       return fail(found.error());
     }
@@ -97,11 +102,13 @@ std::size_t QueryReplica::walk(const JobFilter& filter, JobListing& listing,
   JobId next = listing.limit();
   const auto look = [&](const Job& job) {
     if (job.id >= listing.limit()) return false;
+    // Counted also where it is not shown: looking costs.
     const bool is_last = ++looked == kLookedMax;
     const bool is_listed =
         listing.shows(job.id, job.array_job) && requests::matches(state_, job, filter);
     const bool is_wanted = !is_listed || visit(job);
     if (is_wanted && !is_last) return true;
+    // Where the next slice begins.
     next = JobId(job.id.value() + 1);
     return false;
   };
@@ -118,6 +125,7 @@ std::size_t QueryReplica::walk(const JobFilter& filter, JobListing& listing,
       if (const Job* job = state_.jobs().find(*id)) jobs.push_back(job);
     }
     look_at_all(jobs);
+    // One user's jobs without a look at all others'.
   } else if (!filter.uids.empty()) {
     look_at_all(users_.jobs_of(filter.uids, listing.position(), kLookedMax, state_));
   } else {
@@ -188,9 +196,11 @@ ListSlice QueryReplica::next_slice(const Query& query, JobListing& listing,
     slice_bytes_ = 0;
     slices_change_ = change_;
   }
+  // The same query at the same position, until anything changes.
   std::string key = records::encode_query(query) + fmt::format(" {}", listing.position().value());
   if (const auto found = slices_.find(key); found != slices_.end()) {
     const CachedSlice& known = found->second;
+    // This list has come as far as the one that the slice was made for.
     listing.pass(known.end, state_.next_job());
     // To send a slice that is there costs little of a turn.
     return {known.slice.pages, known.slice.cost / kLooksPerJob};
@@ -205,6 +215,7 @@ void QueryReplica::remember(std::string key, CachedSlice made) {
   if (made.slice.pages != nullptr) {
     for (const std::string& page : *made.slice.pages) bytes += page.size();
   }
+  // Dropped whole: after the next change they are void anyway.
   if (slice_bytes_ + bytes > kSliceBytesMax) {
     slices_.clear();
     slice_bytes_ = 0;
@@ -227,6 +238,7 @@ std::size_t QueryReplica::read_live(HistoryListing& listing) {
   std::size_t shown = 0;
   const std::size_t looked = walk(query.filter, listing.memory, [&](const Job& job) {
     const TimePoint end = job.is_over() ? job.end_time : TimePoint::never();
+    // Outside the time that was asked for.
     if (end < query.since || (query.until.is_set() && job.submit_time > query.until)) return true;
     HistoryRun run;
     run.job = job_view(job, QueryDetail::kFull);
@@ -238,6 +250,7 @@ std::size_t QueryReplica::read_live(HistoryListing& listing) {
     }
     shown += 1 + run.steps.size();
     listing.live.push_back(std::move(run));
+    // A slice of memory is bounded like one of a list.
     return shown < kShownMax;
   });
   listing.is_caught_up = false;
@@ -312,6 +325,7 @@ Result<Pages> QueryReplica::answer(const Identity& reader, const Query& query) {
   std::string key = records::encode_query(query);
   if (depends_on_reader(query))
     key += fmt::format(" {} {}", reader.user.value(), reader.is_operator);
+  // Loads change every second and concern answers about nodes alone.
   const std::uint64_t change = change_ + (query.kind == QueryKind::kNodes ? loads_change_ : 0);
   if (const auto found = cache_.find(key);
       found != cache_.end() && found->second.change == change) {
@@ -326,6 +340,7 @@ Result<Pages> QueryReplica::answer(const Identity& reader, const Query& query) {
     case QueryKind::kDocuments: pages = TRY(document_pages(query)); break;
     default: pages.push_back(one_page(query)); break;
   }
+  // Dropped whole: most entries are of an earlier change.
   if (cache_.size() >= kCacheMax) cache_.clear();
   auto shared = std::make_shared<const std::vector<std::string>>(std::move(pages));
   cache_[key] = Cached{shared, change};
@@ -337,6 +352,7 @@ Result<std::vector<std::string>> QueryReplica::experiment_pages(const Identity& 
   PageWriter writer;
   const auto show = [&](const Experiment& experiment) {
     ExperimentView view = view_of(experiment, state_, query.detail);
+    // What is private in it is cut here, where the reader is known.
     view.spec =
         spec_shown_to(reader, view.spec, access::readers_of(state_, experiment).has(reader));
     writer.add(std::move(view));

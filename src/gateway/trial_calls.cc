@@ -99,10 +99,12 @@ kj::Promise<std::optional<Error>> Gateway::report(const Identity& identity, Metr
 /// What earlier runs reported beyond the checkpoint that this one goes on from is no part of the
 /// trial any more.
 void Gateway::begin_metrics(const MetricReport& report) {
+  // Told once a run.
   std::uint32_t& begun = begun_[report.trial];
   if (begun >= report.run) return;
   begun = report.run;
   const auto& checkpoints = state().checkpoints().of(report.trial);
+  // The newest whole one of an earlier run is what this run goes on from.
   const auto found =
       std::find_if(checkpoints.rbegin(), checkpoints.rend(), [&](const CheckpointRef& checkpoint) {
         return checkpoint->state == CheckpointState::kCompleted && checkpoint->run < report.run;
@@ -125,6 +127,7 @@ bool Gateway::is_first_validation(const MetricReport& report) const {
   const Trial* trial = state().experiments().find(report.trial);
   if (report.group != kSearchedGroup || trial == nullptr) return false;
   const auto& trials = state().experiments().find(trial->experiment)->trials;
+  // The first validation goes to the core even without the metric, which may be misnamed.
   return std::ranges::none_of(
       trials, [&](TrialId id) { return state().experiments().find(id)->metric.has_value(); });
 }
@@ -147,6 +150,7 @@ kj::Promise<std::optional<Error>> Gateway::tell_search(const Identity& identity,
                       numbers_of(report)};
   std::vector<Request> requests;
   requests.emplace_back(std::move(message));
+  // Without a request id: a repeat of the same report changes nothing in the core.
   return submit_checked(identity, std::move(requests), RequestId())
       .then([](std::vector<Reply> replies) { return replies.front().error; });
 }
@@ -206,6 +210,7 @@ kj::Promise<Result<bool>> Gateway::wait_stop(const Identity& identity, TrialRun 
     waiting->second.erase(token);
     if (waiting->second.empty()) waiters->erase(waiting);
   });
+  // False when the time is over: the run asks again.
   auto late = timer_.afterDelay(timeout).then([]() -> Result<bool> { return false; });
   return paf.promise.exclusiveJoin(kj::mv(late)).attach(kj::mv(forget));
 }
@@ -224,8 +229,10 @@ void Gateway::wake_stop_waiters(const EventBatch& batch) {
 }
 
 Status Gateway::check_token(const TokenClaims& claims) const {
+  // Of users it is the token store that says which are valid.
   if (claims.scope == TokenScope::kUser) return {};
   const Job* job = state().jobs().find(claims.job);
+  // A task's token is of one run; an owner's lasts as long as the job.
   const bool is_alive = job != nullptr && !job->is_over() &&
                         (claims.scope != TokenScope::kTask || run_number(*job) == claims.run);
   if (is_alive) return {};

@@ -1,3 +1,4 @@
+// Built at the first question for a user, and followed from then on.
 #include "gateway/user_index.h"
 
 #include <algorithm>
@@ -44,6 +45,7 @@ std::vector<const Job*> UserIndex::jobs_of(const std::vector<std::uint32_t>& uid
     const auto jobs = jobs_.find(UserId(uid));
     if (jobs == jobs_.end()) continue;
     std::size_t count = 0;
+    // A user's ids rise, because they are appended as they are given.
     for (auto id = std::ranges::lower_bound(jobs->second, first);
          id != jobs->second.end() && count < count_max; ++id) {
       const Job* job = state.jobs().find(*id);
@@ -52,6 +54,7 @@ std::vector<const Job*> UserIndex::jobs_of(const std::vector<std::uint32_t>& uid
       ++count;
     }
   }
+  // Lists of several users are merged by id, as the list's order wants.
   if (users.size() > 1) std::ranges::sort(found, {}, [](const Job* job) { return job->id; });
   if (found.size() > count_max) found.resize(count_max);
   return found;

@@ -1,3 +1,4 @@
+// The conditions of requests::matches, on views: history has views and no jobs.
 #include "gateway/view_filter.h"
 
 #include <algorithm>
@@ -22,6 +23,7 @@ bool in_partition(const JobView& job, const std::vector<std::string>& partitions
 
 bool ran_on(const JobView& job, const std::vector<std::string>& nodes) {
   if (nodes.empty()) return true;
+  // Of history the names are a text, not indices.
   const auto names = expand_hostlist(job.node_list);
   return names.has_value() && std::ranges::any_of(*names, [&](const std::string& name) {
            return is_listed(nodes, name);
@@ -53,6 +55,7 @@ bool keep_named(JobView& job, const Bitmap& remaining, const JobFilter& filter) 
   }
   named &= remaining;
   if (named.empty()) return false;
+  // Shown as squeue shows a single element.
   if (named.count() == 1) {
     job.array_index = static_cast<std::uint32_t>(named.indices().front());
     job.array_remaining.clear();

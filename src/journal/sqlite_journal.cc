@@ -1,3 +1,6 @@
+// One file: a row for each batch in the order of its number, blobs in the transaction of the batch
+// that names them, checkpoints as slices with a manifest that is written last. One thread writes
+// all of it; what a reader beside it sees is of one moment.
 #include "journal/sqlite_journal.h"
 
 #include <fmt/format.h>
@@ -60,6 +63,7 @@ std::uint64_t digest_of(std::uint64_t place, std::string_view record) {
 
 Status check_digest(std::uint64_t place, const std::string& record,
                     const std::optional<std::uint64_t>& digest, const char* what) {
+  // Only digests that are there are asked: rows of format 1 have none.
   if (!digest || *digest == digest_of(place, record)) return {};
   return fail(ErrorCode::kCorruption, fmt::format("{} {} is damaged", what, place),
               "its bytes are not those that were written");
@@ -72,6 +76,7 @@ class WriteTransaction {
   explicit WriteTransaction(soci::session& sql) : sql_(sql) { sql_ << "BEGIN IMMEDIATE"; }
   ~WriteTransaction() {
     if (is_over_) return;
+    // SQLite has rolled back by itself after some errors.
     try {
       sql_ << "ROLLBACK";
     } catch (const soci::soci_error&) {  // NOLINT: what failed before has ended it already
@@ -95,6 +100,7 @@ struct Statements {
       : session(soci::sqlite3, connect), bytes(session) {}
 
   void prepare() {
+    // Prepared once: an append executes one or two of these for each batch.
     insert_batch.emplace((session.prepare << "INSERT INTO batches VALUES (:seq, :record, :digest)",
                           soci::use(number), soci::use(bytes), soci::use(digest)));
     set_meta.emplace((session.prepare << "INSERT OR REPLACE INTO meta VALUES (:name, :value)",
@@ -183,6 +189,7 @@ void make_writable(soci::session& sql, int format) {
   // time.
   sql << "PRAGMA wal_autocheckpoint=0";
   long long limit = 0;
+  // Beyond that the log is cut back after it has been moved.
   sql << "PRAGMA journal_size_limit=" << kLogBytesKept, soci::into(limit);
   WriteTransaction transaction(sql);
   if (format == 1) {
@@ -220,6 +227,7 @@ Status SqliteJournal::append(const std::vector<EventBatchRef>& batches, const Jo
     sql_->session << "SELECT value FROM meta WHERE name = 'epoch'", soci::into(epoch);
     if (static_cast<std::uint64_t>(epoch) != epoch_.value()) return;
     for (const EventBatchRef& batch : batches) {
+      // A gap would make the rest of the journal unreadable: better no batch than that.
       CHECK(batch->seq.value() == last.value() + 1, "batch {} after {}", batch->seq.value(),
             last.value());
       last = batch->seq;
@@ -232,8 +240,10 @@ Status SqliteJournal::append(const std::vector<EventBatchRef>& batches, const Jo
         sql_->digest = stored(digest_of(blob.id.value(), *blob.bytes));
         sql_->run(sql_->insert_blob, blob.id.value());
       }
+      // Bytes that nobody names any more go with the batch that released them.
       for (const BlobId id : batch->dead_blobs) sql_->run(sql_->delete_blob, id.value());
     }
+    // In the same transaction, so that clock and last event belong together.
     if (clock.boot != 0) {
       sql_->set("clock_boot", clock.boot);
       sql_->set("clock_steady", bits_of(clock.steady.microseconds()));
@@ -245,6 +255,7 @@ Status SqliteJournal::append(const std::vector<EventBatchRef>& batches, const Jo
     return fail(ErrorCode::kConflict, "another controller leads",
                 "epoch " + std::to_string(epoch) + " is newer than ours");
   }
+  // Only what was committed counts.
   last_ = last;
   return {};
 }
@@ -262,6 +273,7 @@ Result<std::optional<JournalClock>> SqliteJournal::clock() {
            "LIKE 'clock_%'",
         soci::into(count), soci::into(boot), soci::into(steady), soci::into(event);
   }));
+  // A file from before the clock was recorded.
   if (count != 3) return std::optional<JournalClock>();
   return std::optional(JournalClock{bits_of(boot), Duration::microseconds(steady),
                                     TimePoint::from_microseconds(event)});
@@ -280,6 +292,7 @@ Result<CheckpointSeal> SqliteJournal::read_checkpoint(
     std::optional<std::uint64_t> digest;
   };
   std::vector<Row> rows;
+  // All slices are read before any is used: the statement must not stay open while `visit` works.
   TRY(sql_guard([&] {
     const long long bound = newest.value() > INT64_MAX ? INT64_MAX : stored(newest.value());
     long long first_batch = 0;
@@ -292,7 +305,10 @@ Result<CheckpointSeal> SqliteJournal::read_checkpoint(
           soci::into(hash_format), soci::into(state_hash);
       is_found = sql_->session.got_data();
     };
+    // The newest that is not beyond what history has.
     find("WHERE seq <= :bound ORDER BY generation DESC");
+    // Without one, and with the first batch gone: the oldest there is, and history lacks what ended
+    // before.
     if (!is_found && first_batch != 1) find("WHERE seq > :bound ORDER BY generation");
     if (!is_found) return;
     soci::blob record(sql_->session);
@@ -308,6 +324,7 @@ Result<CheckpointSeal> SqliteJournal::read_checkpoint(
                       has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt});
     }
   }));
+  // No checkpoint: the state begins empty, and all batches are there.
   if (!is_found) return CheckpointSeal();
   if (rows.size() != static_cast<std::size_t>(slices)) {
     return fail(ErrorCode::kCorruption, "checkpoint has lost slices",
@@ -343,6 +360,8 @@ Status SqliteJournal::follow(Seq after, const std::function<Status(const EventBa
           outcome = check_digest(
               bits_of(place), bytes,
               has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt, "batch");
+          // The first that is damaged ends the replay: what follows cannot be understood without
+          // it.
           if (!outcome.has_value()) break;
           const auto batch = records::decode_batch(bytes);
           if (!batch.has_value()) {
@@ -374,6 +393,7 @@ Result<std::optional<BatchMark>> SqliteJournal::mark(Seq seq) {
         soci::use(number), soci::into(record);
     if (sql_->session.got_data()) slice = take_bytes(record);
   }));
+  // A batch that was truncated is known by the checkpoint at it.
   if (!batch.empty()) return mark_of(TRY(records::decode_batch(batch)));
   if (slice.empty()) return std::nullopt;
   const records::Slice first = TRY(records::decode_slice(slice));
@@ -410,6 +430,7 @@ Result<std::vector<BlobId>> SqliteJournal::damaged_blobs() {
     select.execute();
     while (select.fetch()) ids.push_back(id);
   }));
+  // One by one, with the memory of one.
   std::vector<BlobId> damaged;
   for (const long long id : ids) {
     const auto bytes = read_blob(BlobId(bits_of(id)));
@@ -445,6 +466,7 @@ Result<std::vector<BlobId>> SqliteJournal::recorded_damaged() {
 }
 
 Status SqliteJournal::begin_checkpoint() {
+  // A fresh generation: slices of one that was cut off are never mixed with these.
   ++generation_;
   slices_ = 0;
   return {};
@@ -489,6 +511,7 @@ Result<bool> SqliteJournal::truncate(Seq history, std::uint32_t rows_max) {
     // Of several checkpoints at one batch the newest counts.
     sql_->session << "DELETE FROM checkpoints WHERE generation NOT IN (SELECT MAX(generation) FROM "
                      "checkpoints GROUP BY seq)";
+    // At most rows_max of each kind in one transaction, so that an append does not wait for long.
     soci::statement batches =
         (sql_->session.prepare << "DELETE FROM batches WHERE seq IN "
                                   "(SELECT seq FROM batches WHERE seq <= :k ORDER BY seq LIMIT :n)",
@@ -516,6 +539,7 @@ Status SqliteJournal::tidy() {
 std::function<Status()> SqliteJournal::tidy_beside() {
   return [path = path_] {
     return sql_guard([&] {
+      // A connection of its own: it runs on another thread.
       soci::session session(soci::sqlite3, "dbname=\"" + path + "\" timeout=10");
       session << "PRAGMA wal_autocheckpoint=0";
       session << "PRAGMA wal_checkpoint(PASSIVE)";

@@ -1,3 +1,6 @@
+// What the launch of a trial or a service carries beyond that of any job: variables for all nodes
+// alike (add_to_launch), and what is of one node alone, such as its rank and slots (add_to_part).
+// Without HTTP trials report by files or by `muster report`, and get no tokens.
 #include "platform/platform.h"
 
 #include <fmt/format.h>
@@ -13,6 +16,7 @@
 namespace muster {
 namespace {
 
+// Where Determined's containers have these: scripts and its client library look there.
 constexpr const char* kRunFolder = "/run/determined";
 constexpr const char* kCodeFolder = "/run/determined/train/model";
 constexpr const char* kStorageFolder = "/determined_shared_fs";
@@ -24,6 +28,7 @@ TokenClaims claims_of(const Job& job, TokenScope scope) {
   claims.group = job.spec->group;
   claims.user_name = std::string(job.spec->get(JobText::kUserName));
   claims.job = job.id;
+  // A token speaks for one run: with the next run of the trial it is void.
   claims.run = run_number(job);
   claims.trial = job.spec->trial;
   return claims;
@@ -46,8 +51,11 @@ std::vector<std::uint32_t> slots_of(const JobSpec& spec, const NodeGrant& grant)
 
 /// Read once for the trials of an experiment that begin one after the other.
 const TrialSettings& Platform::settings_of(const Experiment& experiment) {
+  // More experiments than this seldom start trials at one time; reading a configuration again is
+  // cheap enough to drop all.
   constexpr std::size_t kMost = 64;
   auto known = trial_settings_.find(experiment.id);
+  // A continued experiment has another specification object: what was read of the old one is stale.
   if (known == trial_settings_.end() || known->second.first != experiment.spec) {
     if (trial_settings_.size() > kMost) trial_settings_.clear();
     const std::pair fresh(experiment.spec, trial_settings(*experiment.spec));
@@ -68,6 +76,7 @@ Status Platform::add_to_launch(const Job& job, LaunchStep& launch) {
     launch.variables =
         TRY(trial_variables(experiment, *trial, run_number(job), settings_of(experiment)));
   }
+  // Without HTTP nobody could reach the service, or be told where it is.
   if (service_kind(*job.spec) && !http_.master.empty()) connect_service(launch, job);
   return {};
 }
@@ -83,8 +92,11 @@ void Platform::add_to_part(const Job& job, LaunchStep& message) const {
   TrialLocation place;
   place.cluster = http_.cluster;
   place.master = http_.master;
+  // Two tokens: what trains may report for its trial; what acts as the user may do what the user
+  // may.
   place.session_token = token_text(claims_of(job, TokenScope::kTask), http_.token_key);
   place.user_token = token_text(claims_of(job, TokenScope::kOwner), http_.token_key);
+  // Of this trial if it has saved, else what it was told to begin with.
   if (const CheckpointRef latest = state_.checkpoints().latest(trial.id)) {
     place.latest_checkpoint = latest->uuid;
     place.steps_completed = latest->steps_completed;
@@ -105,6 +117,7 @@ void Platform::add_to_part(const Job& job, LaunchStep& message) const {
   message.private_folders = {kRunFolder};
   for (NamedText& file : determined_files(experiment, trial, run, place))
     message.files.push_back({std::move(file.name), std::move(file.text)});
+  // Bound into the run's view (stepd/task_view.cc), so that paths in a script hold on every node.
   message.binds = {{trial_folder(*experiment.spec, trial.id) + "/code", kCodeFolder, false},
                    {storage_folder(*experiment.spec), kStorageFolder, false}};
 }

@@ -1,3 +1,7 @@
+// Requests are drafted by requests/, consequences are worked out by rules/; here they become
+// events, in the order that matters. An event is told to the search after all roles have followed
+// it (tell_search), and an experiment's state reaches its trials a part a turn (carried_on_), since
+// a search may have ten thousand.
 #include "platform/platform.h"
 
 #include <algorithm>
@@ -24,11 +28,14 @@ Platform::Platform(Engine& engine, const Feasibility& feasibility)
 Platform::~Platform() = default;
 
 void Platform::begin(const CoreStart&) {
+  // First: what is collected below must not go by a retention that the record lacks.
   recover_retentions();
   state_.jobs().for_each([&](const Job& job) { arm(job.id); });
   // A crash may have come between an experiment's change and that of its trials.
   for (const auto& [id, experiment] : state_.experiments().experiments()) {
     if (!is_final(experiment.state))
+      // From the first trial on, whatever was done before the crash: a verb does nothing twice.
+      // Under the owner's name, because who asked for it is not recorded.
       carried_on_[id] = CarriedOn{0, Identity{experiment.spec->user, experiment.spec->job->group}};
   }
 }
@@ -45,6 +52,7 @@ struct Platform::Handler {
     return platform.continue_experiment(draft, request, identity);
   }
   Reply operator()(const PreparedExperiment& request) {
+    // Two conditions: the request itself, and that some node could ever run such a trial.
     auto created = requests::create_experiment(draft, request, identity);
     if (!created.has_value()) return refused(created.error());
     const Status possible =
@@ -126,6 +134,8 @@ struct Platform::Follower {
 
   void operator()(const ExperimentChanged& event) {
     if (event.state)
+      // Its trials are told in the turns to come; a later change of state begins with the first
+      // again.
       platform.carried_on_[event.experiment] = CarriedOn{0, platform.engine_.acting()};
   }
   void operator()(const JobSubmitted& event) { platform.arm(event.job); }
@@ -133,6 +143,7 @@ struct Platform::Follower {
   void operator()(const JobRequeued& event) { platform.arm(event.job); }
   void operator()(const JobStarted& event) { platform.arm(event.job); }
   void operator()(const JobResumed& event) { platform.arm(event.job); }
+  // A job may be over at once (it waited), or with the last node that it releases.
   void operator()(const JobEnding& event) { platform.queue_trial(event.job); }
   void operator()(const NodeReleased& event) { platform.queue_trial(event.job); }
 };
@@ -149,9 +160,11 @@ void Platform::tell_search(const Event& event) {
   // The question is an event: a restart asks the search the same again, in the same order.
   if (asked) engine_.emit(*asked);
   if (!concerned) return;
+  // Looked up after the emit, which changes experiments.
   const Experiment& experiment = *state_.experiments().find(*concerned);
   const auto ended = end_state(experiment);
   if (!ended) return;
+  // Completed without a number to rank by is most often a misnamed metric: the experiment says so.
   if (std::string doubt = unheard_metric_text(experiment, state_);
       *ended == ExperimentState::kCompleted && !doubt.empty()) {
     ExperimentChanged change;
@@ -171,10 +184,12 @@ Reply Platform::continue_experiment(Draft& draft, const PreparedContinuation& co
     return reply;
   }
   const auto made = std::ranges::find_if(draft.events, [](const EventBody& event) {
+    // The draft has the jobs of the trials as well.
     return holds_alternative<ExperimentContinued>(event);
   });
   const Status possible = check_trials(*get<ExperimentContinued>(*made).spec);
   if (possible.has_value()) return std::move(drafted).value();
+  // Drafted and possible are both asked: what was drafted is dropped.
   draft.events.clear();
   reply.error = possible.error();
   return reply;
@@ -208,9 +223,11 @@ Reply Platform::record_log_match(Draft& draft, const RecordLogMatch& note) const
   const auto* change = draft.events.empty() ? nullptr : get_if<JobChanged>(&draft.events.back());
   if (reply.error || change == nullptr) return reply;
   const Job& job = *state_.jobs().find(change->job);
+  // It runs on without the node: the exclusion counts from its next start.
   if (!will_start_again(job)) return reply;
   const Status possible = check_run(*change->spec, job.partitions.to_vector());
   if (possible.has_value()) return reply;
+  // With the match that is only drafted, so that the text names this node, too.
   Trial trial = *state_.experiments().find(note.trial);
   trial.log_matches.push_back(get<LogMatched>(*(draft.events.end() - 2)).match);
   JobEnding ending;
@@ -225,6 +242,8 @@ Reply Platform::record_log_match(Draft& draft, const RecordLogMatch& note) const
 void Platform::refine_ending(const Job& job, bool is_own_fault, JobEnding& ending) const {
   decide_run_end(state_, job, is_own_fault, ending);
   const Trial* trial = ending.requeue_after ? trial_of(state_, job) : nullptr;
+  // Only log policies narrow down the nodes of a trial between runs; anything else was checked when
+  // it was submitted.
   if (trial == nullptr || !has_excluded_nodes(*trial)) return;
   const Status possible = check_run(*job.spec, job.partitions.to_vector());
   if (possible.has_value()) return;
@@ -236,6 +255,7 @@ void Platform::refine_ending(const Job& job, bool is_own_fault, JobEnding& endin
 
 void Platform::queue_trial(JobId id) {
   const Job& job = *state_.jobs().find(id);
+  // Asked again in end_trials: what follows in this turn may put the job back.
   if (job.spec->trial.value() != 0 && job.is_over()) trial_jobs_.push_back(id);
 }
 
@@ -256,6 +276,7 @@ void Platform::resize(JobId id, std::uint32_t slots) {
   if (experiment.state != ExperimentState::kActive || slots_of(*trial, *experiment.spec) == slots)
     return;
   if (job->run != nullptr) {
+    // A stop that is under way has a meaning of its own.
     if (job->state != JobState::kRunning || job->run->stop) return;
     // A trial cannot change its size while it runs: it is stopped, saves what it has, and begins
     // again with the new number (after_run).
@@ -268,12 +289,14 @@ void Platform::resize(JobId id, std::uint32_t slots) {
   JobChanged change;
   change.job = id;
   change.spec = std::make_shared<const JobSpec>(with_slots(*job->spec, slots));
+  // Both in this order: the trial's slots are what launches and budgets count.
   engine_.emit(TrialResized{trial->id, slots});
   engine_.emit(std::move(change));
 }
 
 /// Before anything is collected by what an older version did not record.
 void Platform::recover_retentions() {
+  // Collected first: emitting changes the table that is walked.
   std::vector<ExperimentChanged> changes;
   for (const auto& [id, experiment] : state_.experiments().experiments()) {
     const auto said = experiment.is_collected ? std::nullopt : unrecorded_retention(experiment);
@@ -291,6 +314,7 @@ void Platform::source_copies(const Job& job) {
       job.spec->trial.value() == 0 ? nullptr : state_.experiments().find(job.spec->trial);
   if (original == nullptr) return;
   const CheckpointRef saved = state_.checkpoints().latest(original->id);
+  // A copy, since the events below change experiments.
   const std::vector<TrialId> trials = state_.experiments().find(original->experiment)->trials;
   for (const TrialId id : trials) {
     const Trial& copy = *state_.experiments().find(id);
@@ -300,6 +324,7 @@ void Platform::source_copies(const Job& job) {
     if (held == nullptr || !held->is_pending() || trial_hold(state_, copy) != 0) continue;
     JobChanged change;
     change.job = held->id;
+    // Whatever else holds it stays.
     change.flags =
         static_cast<std::uint16_t>(held->flags & job_flag::kAnyHold & ~job_flag::kTrialHeld);
     engine_.emit(std::move(change));
@@ -314,9 +339,11 @@ void Platform::end_collection(const Job& job) {
   const bool is_done = job.state == JobState::kCompleted;
   engine_.emit(CollectionEnded{job.id, is_done});
   if (is_done) {
+    // The experiment is removed only when its files are gone; until then a failure can be told.
     if (collection.is_whole) engine_.emit(ExperimentDeleted{collection.experiment});
     return;
   }
+  // It may have deleted some of it: nobody can tell which.
   const std::vector<CheckpointRef> broken = broken_off(state_.checkpoints(), collection, job);
   for (const CheckpointRef& one : broken) engine_.emit(CheckpointRecorded{one});
   engine_.emit(deletion_failed(collection, job));
@@ -324,6 +351,8 @@ void Platform::end_collection(const Job& job) {
 
 void Platform::arm_budget(const Job& job) {
   const Trial* trial = trial_of(state_, job);
+  // The budget is the experiment's; each of its running jobs has a timer, and the first that fires
+  // finds it used up.
   const auto end =
       trial == nullptr
           ? std::nullopt
@@ -374,6 +403,7 @@ void Platform::arm(JobId id) {
 void Platform::on_timer(const Timer& timer, const Job& job) {
   const Trial* trial = trial_of(state_, job);
   if (trial == nullptr) return;
+  // Of whatever attempt: a budget runs across them.
   if (timer.kind == TimerKind::kBudget) return enforce_budget(job);
   if (job.state == JobState::kRunning && job.attempt == timer.attempt)
     stop_before_limit(job, *trial);
@@ -413,6 +443,7 @@ void Platform::carry_on_experiments() {
 
 bool Platform::after_run(const Job& job) {
   const JobId id = job.id;
+  // The job is over and its trial with it: end_trials follows in this turn.
   if ((job.flags & job_flag::kRequeueAfter) == 0) {
     wished_slots_.erase(id);
     source_copies(job);
@@ -421,6 +452,7 @@ bool Platform::after_run(const Job& job) {
   }
   const Trial* trial = trial_of(state_, job);
   if (trial == nullptr) return false;
+  // Held where its search or its experiment holds it, and without RequeueDelay.
   engine_.emit(JobRequeued{id, now(), trial_hold(state_, *trial)});
   source_copies(job);
   // A controller that died since the wish has forgotten it: then the trial goes on as it was.

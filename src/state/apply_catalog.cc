@@ -22,12 +22,15 @@ void EventApplier::operator()(const CollectionBegun& event) {
 }
 
 void EventApplier::operator()(const CollectionEnded& event) {
+  // Out of the table either way: what became of each checkpoint is recorded by events of its own
+  // where the job failed.
   const Collection collection = state.checkpoints_.end(event.job);
   if (!event.is_done) return;
   for (const std::string& uuid : collection.uuids) {
     const CheckpointRef known = state.checkpoints_.find(uuid);
     CHECK(known != nullptr, "no checkpoint {}", uuid);
     Checkpoint deleted = *known;
+    // A deleted one stays as a record of itself: people and registries may still name it.
     deleted.state = CheckpointState::kDeleted;
     deleted.size = 0;
     deleted.resources = "{}";

@@ -10,12 +10,14 @@ namespace {
 struct Mover {
   Duration by;
   void operator()(TimePoint& time) const {
+    // Unset and never are words, not times.
     if (time.is_set() && !time.is_never()) time = time + by;
   }
 };
 
 void move(JobRun& run, const Mover& mover) {
   if (run.stop) mover(run.stop->deadline);
+  // Steps changed under it: the sum of their hashes is made anew.
   run.steps_hash = 0;
   for (StepState& step : run.steps) {
     mover(step.start_time);
@@ -30,6 +32,7 @@ void move(Job& job, const Mover& mover) {
   if (job.eligible_time != job.spec->begin_time) mover(job.eligible_time);
   for (TimePoint* time : {&job.start_time, &job.end_time, &job.suspend_time}) mover(*time);
   if (job.dependencies != nullptr) {
+    // Delays of after:+minutes are counted from starts, which move.
     for (DependencyTerm& term : job.dependencies->terms) mover(term.not_before);
   }
   if (job.run != nullptr) move(*job.run, mover);
@@ -40,6 +43,7 @@ void move(Job& job, const Mover& mover) {
 void EventApplier::operator()(const ClockStepped& event) {
   const Mover mover{event.by};
   mover(state.time_);
+  // Ids first: rehashing must not meet the walk over the table.
   std::vector<JobId> jobs;
   state.jobs_.for_each([&](const Job& job) { jobs.push_back(job.id); });
   for (const JobId id : jobs) {
@@ -50,6 +54,7 @@ void EventApplier::operator()(const ClockStepped& event) {
   state.experiments_.for_each_mutable([&](auto& object) {
     mover(object.submit_time);
     mover(object.end_time);
+    // Only one of the two kinds has it.
     if constexpr (requires { object.resize_time; }) mover(object.resize_time);
   });
   state.answers_.move(event.by);

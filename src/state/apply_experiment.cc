@@ -46,12 +46,14 @@ Trial& EventApplier::trial_at(const Experiment& experiment, TrialIndex index) {
 void EventApplier::end(Experiment& experiment, ExperimentState ended) {
   experiment.state = ended;
   experiment.end_time = now;
+  // Nobody will decide upon them any more.
   experiment.inputs.clear();
   state.experiments_.rehash(experiment);
 }
 
 /// Only by the earliest rules: since then ends and questions are events of their own.
 void EventApplier::imply_end(Experiment& experiment) {
+  // Both ways rehash: by end(), or here.
   const auto ended = is_implied() ? end_state(experiment) : std::nullopt;
   if (ended) end(experiment, *ended);
   if (!ended) state.experiments_.rehash(experiment);
@@ -62,6 +64,7 @@ void EventApplier::imply_input(Experiment& experiment, SearchInput input) {
 }
 
 void EventApplier::operator()(const ExperimentEnded& event) {
+  // An end is an event, so that a replay decides nothing; here it is only checked to be possible.
   Experiment& experiment = experiment_at(event.experiment);
   CHECK(!is_final(experiment.state) && is_final(event.state) && experiment.open_trials == 0,
         "experiment {} cannot end now", event.experiment.value());
@@ -72,6 +75,7 @@ void EventApplier::operator()(const SearchAsked& event) {
   Experiment& experiment = experiment_at(event.experiment);
   CHECK(is_searching(experiment.state), "experiment {} is asked after its end",
         event.experiment.value());
+  // Questions wait in order until a decision covers them.
   experiment.inputs.insert(experiment.inputs.end(), event.inputs.begin(), event.inputs.end());
   state.experiments_.rehash(experiment);
 }
@@ -79,8 +83,10 @@ void EventApplier::operator()(const SearchAsked& event) {
 Experiment EventApplier::new_experiment(ExperimentId id, const ExperimentSpecRef& spec,
                                         const ExperimentLabels& labels,
                                         ExperimentState experiment_state) {
+  // Ids only rise: one that was skipped is never given.
   CHECK(id >= state.next_experiment_, "experiment id {} was given before", id.value());
   state.next_experiment_ = ExperimentId(id.value() + 1);
+  // By the experiment, whose trials come and go.
   reference(spec->job->script);
   reference(spec->job->environment);
   Experiment experiment;
@@ -89,6 +95,7 @@ Experiment EventApplier::new_experiment(ExperimentId id, const ExperimentSpecRef
   experiment.spec_hash = hash_of(*spec);
   experiment.labels = labels;
   experiment.state = experiment_state;
+  // Settings that change later start from the specification.
   experiment.retention = spec->retention;
   experiment.share = spec->share;
   experiment.log_retention_days = spec->log_retention_days;
@@ -106,6 +113,7 @@ void EventApplier::operator()(const ExperimentChanged& event) {
   Experiment& experiment = experiment_at(event.experiment);
   const bool is_deletion =
       event.state == ExperimentState::kDeleting || event.state == ExperimentState::kDeleteFailed;
+  // Deletion comes after the end, every other change of state before it.
   CHECK(!event.state || is_final(experiment.state) == is_deletion,
         "experiment {} cannot be in state {} now", event.experiment.value(),
         static_cast<int>(*event.state));
@@ -124,6 +132,7 @@ void EventApplier::operator()(const ExperimentChanged& event) {
 
 void EventApplier::operator()(const SearchDecided& event) {
   Experiment& experiment = experiment_at(event.experiment);
+  // A decision covers inputs that are there, each once.
   CHECK(event.covered >= experiment.covered &&
             event.covered - experiment.covered <= experiment.inputs.size(),
         "experiment {} decides upon {} inputs of {}", event.experiment.value(), event.covered,
@@ -148,6 +157,7 @@ void EventApplier::operator()(const SearchDecided& event) {
     add_trial(experiment, plan, next);
     next = TrialId(next.value() + 1);
   }
+  // After the new trials, which it may name.
   for (const TrialAwait& await : event.awaits) {
     Trial& trial = trial_at(experiment, await.trial);
     trial.awaits = await.units;
@@ -157,6 +167,7 @@ void EventApplier::operator()(const SearchDecided& event) {
 }
 
 void EventApplier::add_trial(Experiment& experiment, const TrialPlan& plan, TrialId id) {
+  // Trials are numbered by their search, in the order of their creation.
   CHECK(plan.trial.value() == experiment.trials.size(), "trial {} of experiment {} out of order",
         plan.trial.value(), experiment.id.value());
   CHECK(id >= state.next_trial_, "trial id {} was given before", id.value());
@@ -173,6 +184,7 @@ namespace {
 /// A state of an earlier version knows the last report alone. Requires: `metric` is not in the
 /// trial yet.
 void record_best(Trial& trial, double metric, bool smaller_is_better) {
+  // A NaN is in no order: it becomes nobody's best.
   if (std::isnan(metric)) return;
   const double last = trial.metric && !std::isnan(*trial.metric) ? *trial.metric : metric;
   const double best = trial.best_metric.value_or(last);
@@ -186,6 +198,7 @@ void EventApplier::operator()(const TrialReported& event) {
   record_best(trial, event.report.metric, experiment_at(trial.experiment).spec->smaller_is_better);
   trial.metric = event.report.metric;
   trial.units = event.report.time;
+  // It waits in the queue, held, until its search takes it further.
   if (event.is_at_target) trial.is_waiting = true;
   state.experiments_.rehash(trial);
   if (!event.is_input || !is_implied()) return;
@@ -215,6 +228,7 @@ void EventApplier::operator()(const TrialEnded& event) {
   Experiment& experiment = experiment_at(trial.experiment);
   CHECK(experiment.open_trials > 0);
   --experiment.open_trials;
+  // A search that is over is told of no exits.
   if (is_searching(experiment.state))
     imply_input(experiment, ExitInput{trial.index, event.exit, trial.metric});
   imply_end(experiment);
@@ -231,6 +245,7 @@ void EventApplier::operator()(const ExperimentContinued& event) {
   Experiment& experiment = experiment_at(event.experiment);
   CHECK(is_final(experiment.state), "experiment {} goes on before its end",
         event.experiment.value());
+  // The same experiment with another specification: what belonged to its end is undone.
   experiment.spec = event.spec;
   experiment.spec_hash = hash_of(*event.spec);
   experiment.state = ExperimentState::kActive;
@@ -244,6 +259,7 @@ void EventApplier::operator()(const ExperimentContinued& event) {
     Trial& trial = trial_at(again.id);
     CHECK(trial.is_over(), "trial {} is tried again before its end", again.id.value());
     trial.state = TrialState::kActive;
+    // Its old job may have left memory; JobSubmitted brings the new one.
     trial.job = JobId();
     trial.end_time = TimePoint::unset();
     trial.stop.reset();
@@ -265,6 +281,7 @@ void EventApplier::operator()(const ExperimentDeleted& event) {
   const Experiment& experiment = experiment_at(event.experiment);
   CHECK(is_final(experiment.state), "experiment {} is deleted before its end",
         event.experiment.value());
+  // Uses of checkpoints go with either side: the trial that used, or the one that saved.
   for (const DocumentRef& use : state.catalog_.all(DocumentKind::kCheckpointUse)) {
     const CheckpointRef used = state.checkpoints_.find(std::string(used_checkpoint(use->name)));
     const auto is_going = [&](TrialId id) {
@@ -274,12 +291,14 @@ void EventApplier::operator()(const ExperimentDeleted& event) {
     if (is_going(TrialId(use->parent)) || (used != nullptr && is_going(used->trial)))
       state.catalog_.remove(use->kind, use->id);
   }
+  // All that is kept under the trial's number.
   for (const TrialId trial : experiment.trials) {
     state.checkpoints_.erase(trial);
     if (state.catalog_.find(DocumentKind::kRunMetadata, trial.value()) != nullptr) {
       state.catalog_.remove(DocumentKind::kRunMetadata, trial.value());
     }
   }
+  // After the catalog: nothing refers to the experiment any more.
   release(experiment.spec->job->script);
   release(experiment.spec->job->environment);
   state.experiments_.erase(event.experiment);
@@ -309,6 +328,7 @@ void EventApplier::operator()(const LogRetentionSet& event) {
   state.experiments_.rehash(experiment);
   for (const TrialId id : experiment.trials) {
     Trial& trial = trial_at(id);
+    // The last word counts: what trials had of their own goes.
     trial.log_retention_days.reset();
     state.experiments_.rehash(trial);
   }
@@ -333,6 +353,7 @@ void EventApplier::operator()(const TrialResized& event) {
 
 /// A trial's job is known from its submission on.
 void EventApplier::record_job(const Job& job) {
+  // A trial has one job at a time; a continued one was set back to none.
   if (job.spec->trial.value() == 0) return;
   Trial& trial = trial_at(job.spec->trial);
   CHECK(trial.job.value() == 0, "trial {} has job {} already", trial.id.value(), trial.job.value());
@@ -344,6 +365,7 @@ void EventApplier::record_usage(const Job& job) {
   if (job.spec->trial.value() == 0 || !job.start_time.is_set()) return;
   const Trial& trial = trial_at(job.spec->trial);
   Experiment& experiment = experiment_at(trial.experiment);
+  // At least one slot: a trial without GPUs uses what it runs on, too.
   experiment.used_slot_time +=
       (now - job.start_time) * std::max(slots_of(trial, *experiment.spec), 1U);
   state.experiments_.rehash(experiment);

@@ -8,6 +8,7 @@ void EventApplier::operator()(const ExperimentImported& event) {
   const ImportedExperiment& from = event.experiment;
   CHECK(is_final(from.state), "experiment {} is imported before its end", from.id.value());
   Experiment experiment = new_experiment(from.id, from.spec, from.labels, from.state);
+  // Times are those of the other cluster.
   experiment.submit_time = from.submit_time;
   experiment.end_time = from.end_time;
   experiment.outcome = SearchOutcome::kCompleted;
@@ -25,6 +26,7 @@ void EventApplier::operator()(const TrialImported& event) {
   Trial trial;
   trial.id = from.id;
   trial.experiment = from.experiment;
+  // In the order of their import.
   trial.index = TrialIndex(static_cast<std::uint32_t>(experiment.trials.size()));
   trial.imported_from = from.imported_from;
   trial.seed = from.seed;

@@ -8,6 +8,7 @@
 namespace muster {
 namespace {
 
+// Bitmaps shrink as elements leave; the range keeps what the array was.
 ArrayRange facts_of(const ArraySpec& array) {
   const std::vector<std::size_t> indices = array.indices.indices();
   CHECK(!indices.empty(), "an array without elements");
@@ -37,6 +38,7 @@ Job element_like(const Job& record, JobId id, std::uint32_t index) {
   job.partition = record.partition;
   job.partitions = record.partitions;
   job.array_range = std::make_unique<ArrayRange>(record.array->range);
+  // Own copies: an element's dependencies are decided apart from the record's.
   if (record.dependencies != nullptr)
     job.dependencies = std::make_unique<DependencySet>(*record.dependencies);
   return job;
@@ -58,8 +60,10 @@ void EventApplier::release(BlobId id) {
 }
 
 void EventApplier::count_element(const Job& job, int step) {
+  // A job that belongs to no array.
   if (job.array_job.value() == 0) return;
   Job* record = state.jobs_.find_mutable(job.array_job);
+  // The record has been evicted: nothing counts its elements.
   if (record == nullptr || record->array == nullptr) return;
   CHECK(step > 0 || record->array->active_elements > 0);
   record->array->active_elements =
@@ -78,6 +82,7 @@ void EventApplier::operator()(const JobSubmitted& event) {
   job.reason = event.reason;
   job.partitions = event.partitions;
   CHECK(!job.partitions.empty(), "job {} without a partition", event.job.value());
+  // Shown while it waits; JobStarted says which it is.
   job.partition = job.partitions.front();
   job.time_limit = event.time_limit;
   job.submit_time = now;
@@ -85,6 +90,8 @@ void EventApplier::operator()(const JobSubmitted& event) {
   if (!event.dependencies.terms.empty()) {
     job.dependencies = std::make_unique<DependencySet>(event.dependencies);
   } else {
+    // Without dependencies it is eligible from its begin time on. With them it becomes so by an
+    // event.
     job.eligible_time = std::max(now, event.spec->begin_time);
   }
   if (event.array) {
@@ -111,6 +118,7 @@ void EventApplier::operator()(const ArraySplit& event) {
   record.array->remaining.indices.reset(event.index);
   Job element = element_like(record, event.element, event.index);
   state.jobs_.rehash(record);
+  // Each element holds the script for itself, because it may outlive its record.
   reference(element.spec->script);
   reference(element.spec->environment);
   ++state.active_jobs_;
@@ -125,6 +133,7 @@ void EventApplier::become_element(Job& job) {
   job.array_index = static_cast<std::uint32_t>(job.array->remaining.indices.indices().front());
   job.array_range = std::make_unique<ArrayRange>(job.array->range);
   job.array->remaining.indices = Bitmap();
+  // It is listed among its own elements, so that a look-up by index finds it.
   state.jobs_.add_element(job.id, *job.array_index, job.id);
 }
 
@@ -133,6 +142,7 @@ void EventApplier::operator()(const JobStarted& event) {
   CHECK(job.is_pending() && !job.holds_resources(), "job {} starts twice", event.job.value());
   become_element(job);
   CHECK(!job.is_array_record() || job.array_index, "array {} starts as a whole", event.job.value());
+  // Before the job's change: what is given twice stops the process here.
   for (const NodeGrant& grant : event.allocation->nodes) {
     state.nodes_.at(grant.node).status.last_busy_time = now;
     state.nodes_.take(job.id, grant);
@@ -158,10 +168,14 @@ void EventApplier::operator()(const JobStarted& event) {
 
 void EventApplier::operator()(const JobEnding& event) {
   Job& job = job_at(event.job);
+  // A job that is completing may get another end, for example a cancel instead of a return to the
+  // queue.
   CHECK(!is_finished(job.state) || job.is_completing(), "job {} ends twice", event.job.value());
   become_element(job);
+  // Before the change below, which decides what the job holds.
   const bool had_run = job.holds_resources();
   change(job, [&] {
+    // Suspended time ends with the run.
     if (job.state == JobState::kSuspended) job.suspended_before += now - job.suspend_time;
     job.state = event.state;
     job.reason = event.reason;
@@ -177,10 +191,12 @@ void EventApplier::operator()(const JobEnding& event) {
   });
   if (event.is_restart) record_restart(job);
   if (event.is_early) record_early_end(job);
+  // It never ran, so that no node has to be waited for: this is the attempt's end.
   if (!had_run) {
     if (observer != nullptr) observer->attempt_ended(job, now);
     return;
   }
+  // Nothing runs any more: all its nodes are free with this event.
   if (event.is_clean) {
     for (std::size_t i = 0; i < job.run->allocation->nodes.size(); ++i) release_node(job, i);
     finish_release(job);
@@ -188,6 +204,7 @@ void EventApplier::operator()(const JobEnding& event) {
 }
 
 void EventApplier::release_node(Job& job, std::size_t position) {
+  // A repeat of a release is no news.
   if (job.run->released.test(position)) return;
   job.run->released.set(position);
   const NodeGrant& grant = job.run->allocation->nodes[position];
@@ -196,10 +213,12 @@ void EventApplier::release_node(Job& job, std::size_t position) {
 }
 
 void EventApplier::finish_release(Job& job) {
+  // Other nodes are still to be heard.
   if (!job.run->is_clean()) {
     state.jobs_.rehash(job);
     return;
   }
+  // With the last node the job is over: usage and history are of the whole run.
   change(job, [&] { job.flags = static_cast<std::uint16_t>(job.flags & ~job_flag::kCompleting); });
   record_usage(job);
   if (observer != nullptr) observer->attempt_ended(job, now);
@@ -207,6 +226,7 @@ void EventApplier::finish_release(Job& job) {
 
 /// A running step's exit and usage are those of the nodes that the job has left already.
 void EventApplier::keep_part(JobRun& run, const StepPart& part) {
+  // The agent of that node may be gone when the step ends; this is all that is known of its part.
   StepState* step = run.find_step(part.step);
   CHECK(step != nullptr && step->is_running(), "part of step {}, which is over", part.step);
   run.steps_hash -= hash_of(*step);
@@ -224,6 +244,7 @@ void EventApplier::operator()(const NodeReleased& event) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].node == event.node) release_node(job, i);
   }
+  // Before finish_release, which may end the run and with it the step.
   for (const StepPart& part : event.parts) keep_part(*job.run, part);
   finish_release(job);
 }
@@ -232,6 +253,7 @@ void EventApplier::operator()(const JobRequeued& event) {
   Job& job = job_at(event.job);
   CHECK(is_finished(job.state) && !job.is_completing(), "job {} is requeued while it holds nodes",
         job.id.value());
+  // The next attempt has its own steps; a running one would report into it.
   for (const StepState& step : job.run != nullptr ? job.run->steps : std::vector<StepState>{}) {
     CHECK(!step.is_running(), "job {} is requeued with step {} running", job.id.value(),
           step.id.step);
@@ -246,6 +268,7 @@ void EventApplier::operator()(const JobRequeued& event) {
     job.exit = ExitStatus{};
     job.cancelled_by = UserId();
     job.hold_after = 0;
+    // Attempt numbers tell runs apart in messages, spools and history.
     job.run.reset();
     job.detail.reset();
     ++job.attempt;
@@ -272,6 +295,7 @@ void EventApplier::operator()(const JobChanged& event) {
     if (event.eligible_time) job.eligible_time = *event.eligible_time;
     if (event.flags) {
       job.flags = static_cast<std::uint16_t>(
+          // The event says all holds that stand afterwards, not a change of them.
           (job.flags & ~(job_flag::kAnyHold | job_flag::kSpecialExit)) | *event.flags);
     }
     if (event.dependencies) {
@@ -281,6 +305,7 @@ void EventApplier::operator()(const JobChanged& event) {
     }
     if (event.partitions) {
       job.partitions = *event.partitions;
+      // The first of them is what is shown until it starts.
       job.partition = job.partitions.front();
     }
     if (event.is_warned) job.flags |= job_flag::kWarned;
@@ -297,6 +322,7 @@ void EventApplier::operator()(const JobSuspended& event) {
         event.job.value());
   change(job, [&] {
     job.state = JobState::kSuspended;
+    // The resume moves the end by the time that passed since.
     job.suspend_time = now;
   });
 }

@@ -1,3 +1,5 @@
+// The sum of the steps' hashes is kept up by taking a step's hash out before a change and adding it
+// after. Each function begins with what must be true of the run and the step.
 #include <algorithm>
 
 #include "base/check.h"
@@ -18,6 +20,7 @@ void EventApplier::operator()(const StepCreated& event) {
   step.layout = event.layout;
   step.launch_key = event.launch_key;
   step.start_time = now;
+  // For as long as the step runs (StepEnded releases it).
   if (event.spec != nullptr && event.spec->environment.value() != 0)
     state.blobs_.reference(event.spec->environment);
   // Special steps, the batch script's for one, have the highest numbers: ordinary ones count on
@@ -36,6 +39,7 @@ void EventApplier::operator()(const StepBegun& event) {
   CHECK(step != nullptr && step->is_running(), "step {} of job {} begins after its end",
         event.step.step, job.id.value());
   job.run->steps_hash -= hash_of(*step);
+  // Parts only begin: what was heard before stays.
   step->begun |= event.parts;
   job.run->steps_hash += hash_of(*step);
   state.jobs_.rehash(job);
@@ -70,6 +74,7 @@ void EventApplier::operator()(const StepEnded& event) {
   job.run->steps_hash += hash_of(*step);
   if (step->spec != nullptr) release(step->spec->environment);
   state.jobs_.rehash(job);
+  // With final values, since this is what history records.
   if (observer != nullptr) observer->step_ended(job, *step, now);
 }
 
@@ -78,11 +83,13 @@ void EventApplier::operator()(const StepsForgotten& event) {
   CHECK(job.run != nullptr, "job {} has no steps to forget", event.job.value());
   std::size_t found = 0;
   std::erase_if(job.run->steps, [&](const StepState& step) {
+    // `steps` rises, by the event's form.
     if (!std::ranges::binary_search(event.steps, step.id.step)) return false;
     CHECK(!step.is_running(), "step {} of job {} is forgotten while it runs", step.id.step,
           event.job.value());
     ++found;
     job.run->steps_hash -= hash_of(step);
+    // What is forgotten still counts for the job's sums.
     job.run->forgotten.usage += step.usage;
     if (step.id.step < kInteractiveStep)
       job.run->forgotten.exit = std::max(job.run->forgotten.exit, step.exit);

@@ -1,3 +1,5 @@
+// Digest and size of blobs in chunks of an array, because ids rise and are dense; the index by
+// digest refers back to the entries and is made at its first use.
 #include "state/blob_table.h"
 
 #include <cstring>
@@ -39,6 +41,7 @@ void BlobTable::restore(BlobId id, const BlobRecord& record) {
   const std::size_t chunk = id.value() / kChunk;
   if (chunk >= chunks_.size()) chunks_.resize(chunk + 1);
   if (chunks_[chunk] == nullptr) chunks_[chunk] = std::make_unique<Chunk>();
+  // Digests are 32 bytes (SHA-256), stored in place: no allocation for each blob.
   Entry& entry = chunks_[chunk]->entries[id.value() % kChunk];
   std::memcpy(entry.digest.data(), record.digest.data(), entry.digest.size());
   entry.size = record.size;
@@ -60,6 +63,7 @@ bool BlobTable::release(BlobId id) {
   Entry& entry = entry_at(id);
   CHECK(entry.references > 0, "blob {} is not referenced", id.value());
   hash_ -= hash_of(id, entry.digest_view(), entry.size, entry.references);
+  // The last reference: the entry goes, and the caller deletes the bytes.
   if (--entry.references > 0) {
     hash_ += hash_of(id, entry.digest_view(), entry.size, entry.references);
     return false;
@@ -67,12 +71,14 @@ bool BlobTable::release(BlobId id) {
   if (by_digest_) hide(id);
   entry = {};
   const std::size_t chunk = id.value() / kChunk;
+  // Ids rise, so that early chunks empty and are freed.
   if (--chunks_[chunk]->used == 0) chunks_[chunk].reset();
   return true;
 }
 
 /// Of two with the same digest the later is found: the earlier was damaged when that one came.
 void BlobTable::make_findable(BlobId id) const {
+  // Erased first: inserting would keep the older.
   by_digest_->erase(id);
   by_digest_->insert(id);
 }
@@ -89,6 +95,7 @@ void BlobTable::make_index() const {
 }
 
 void BlobTable::do_not_share(BlobId id) {
+  // The blob may have gone meanwhile.
   if (find_entry(id) == nullptr) return;
   make_index();
   hide(id);

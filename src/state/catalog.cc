@@ -1,3 +1,4 @@
+// Documents are few (people write them), so that names are found by a walk over their kind.
 #include "state/catalog.h"
 
 #include <algorithm>
@@ -33,8 +34,10 @@ std::vector<DocumentRef> Catalog::all(DocumentKind kind, std::uint32_t parent) c
 
 void Catalog::put(DocumentRef document) {
   std::uint32_t& next = next_[static_cast<std::size_t>(document->kind)];
+  // Also with ids from outside (imports, metadata by trial): next() stays above all.
   next = std::max(next, document->id + 1);
   hash_ += hash_of(*document);
+  // Counted before the old one is taken off: a name that both have never falls to none.
   count_checkpoints(*document, 1);
   const auto [entry, is_new] = documents_.try_emplace({document->kind, document->id}, document);
   if (is_new) return;

@@ -1,3 +1,5 @@
+// Two indexes over shared, immutable records: by uuid, and by trial in the order in which they
+// became whole.
 #include "state/checkpoint_table.h"
 
 #include <algorithm>
@@ -28,6 +30,7 @@ CheckpointRef CheckpointTable::latest(TrialId trial) const {
 
 void CheckpointTable::put(CheckpointRef checkpoint) {
   std::vector<CheckpointRef>& all = by_trial_[checkpoint->trial];
+  // A known one keeps its entry in both.
   const auto [entry, is_new] = by_uuid_.emplace(checkpoint->uuid, checkpoint);
   hash_ += hash_of(*checkpoint);
   if (is_new) {
@@ -39,6 +42,7 @@ void CheckpointTable::put(CheckpointRef checkpoint) {
         checkpoint->uuid);
   hash_ -= hash_of(*known);
   const auto place = std::ranges::find(all, known);
+  // Found by its pointer: the records are shared.
   *place = checkpoint;
   // In the order in which they were finished: latest() takes the last.
   if (known->state == CheckpointState::kActive) std::rotate(place, place + 1, all.end());
@@ -56,6 +60,7 @@ void CheckpointTable::erase(TrialId trial) {
 
 void CheckpointTable::begin(Collection collection) {
   hash_ += hash_of(collection);
+  // A checkpoint goes once.
   for (const std::string& uuid : collection.uuids)
     CHECK(going_.insert(uuid).second, "checkpoint {} is deleted twice", uuid);
   const JobId job = collection.job;

@@ -1,3 +1,5 @@
+// Reads and writes of the whole state: what is applied goes through EventApplier, what is restored
+// goes in here, object by object, and both keep the same hashes.
 #include "state/cluster_state.h"
 
 #include "base/check.h"
@@ -12,6 +14,7 @@ ClusterState::ClusterState() = default;
 ClusterState::~ClusterState() = default;
 
 void ClusterState::apply(const Event& event, ApplyObserver* observer) {
+  // A stamp before the last event's would make limits depend on who replays.
   CHECK(event.time >= time_, "time goes back from {} to {}", time_.microseconds(),
         event.time.microseconds());
   time_ = event.time;
@@ -21,14 +24,17 @@ void ClusterState::apply(const Event& event, ApplyObserver* observer) {
 }
 
 void ClusterState::add_blob(const BlobWrite& blob) {
+  // Ids of blobs are given one after the other, by the writer alone.
   CHECK(blob.id == next_blob_, "blob {} out of order", blob.id.value());
   blobs_.add(blob.id, blob.digest, blob.size);
   next_blob_ = BlobId(blob.id.value() + 1);
 }
 
 std::vector<BlobId> ClusterState::seal(Seq seq) {
+  // Batches follow each other without a gap: a replica that missed one stops here.
   CHECK(seq.value() == seq_.value() + 1, "batch {} after {}", seq.value(), seq_.value());
   seq_ = seq;
+  // Whose last reference went in this batch: their bytes can go with it.
   return std::exchange(dead_blobs_, {});
 }
 
@@ -51,6 +57,8 @@ const PartitionConfig& ClusterState::partition(PartitionIndex index) const {
 }
 
 std::uint64_t ClusterState::hash() const {
+  // What belongs to no table. Hashes of the tables are sums, so that this costs the same for any
+  // number of jobs.
   Hasher rest;
   rest.add(config_hash_)
       .add(cluster_id_)
@@ -81,6 +89,7 @@ namespace {
 
 /// restore_job counts the steps' hashes anew.
 Job copy_of(const Job& job) {
+  // The hash is of the copy's own table.
   Job copy = copy_of_members(job);
   copy.hash = {};
   if (copy.run != nullptr) copy.run->steps_hash = 0;
@@ -91,6 +100,7 @@ Job copy_of(const Job& job) {
 
 void ClusterState::copy_from(const ClusterState& other) {
   if (!other.is_configured_) return;
+  // In the order of a checkpoint's slices.
   restore_cluster(other.settings_, other.partitions_, other.epoch_, other.next_ids(), other.time_,
                   other.cluster_id_, other.rules_);
   std::vector<NodeConfig> configs;
@@ -116,6 +126,7 @@ void ClusterState::copy_from(const ClusterState& other) {
   other.jobs_.for_each([&](const Job& job) { restore_job(copy_of(job)); });
   other.answers_.for_each([&](RequestId id, const Answer& answer) { restore_answer(id, answer); });
   restore_seq(other.seq_);
+  // A member that copy_of_members or a restore forgot shows here at once.
   CHECK(hash() == other.hash(), "a copy of the state differs from it");
 }
 
@@ -140,6 +151,7 @@ void ClusterState::restore_cluster(ClusterSettings settings,
 void ClusterState::restore_nodes(const std::vector<NodeConfig>& configs,
                                  std::vector<NodeStatus> statuses) {
   CHECK(configs.size() == statuses.size());
+  // Uses are none yet: restore_job counts them.
   nodes_.configure(configs);
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     const auto index = NodeIndex(static_cast<std::uint32_t>(i));
@@ -161,6 +173,7 @@ void ClusterState::restore_job(Job job) {
     for (const StepState& step : job.run->steps) job.run->steps_hash += muster::hash_of(step);
   }
   if (job.run != nullptr && job.holds_resources()) {
+    // A released node has given everything back.
     for (std::size_t i = 0; i < job.run->allocation->nodes.size(); ++i) {
       if (!job.run->released.test(i)) nodes_.take(job.id, job.run->allocation->nodes[i]);
     }

@@ -7,6 +7,7 @@
 namespace muster {
 
 void EventApplier::operator()(const EpochStarted& event) {
+  // An event of an older leader cannot come after a newer leader's.
   CHECK(event.epoch > state.epoch_, "epoch {} after {}", event.epoch.value(), state.epoch_.value());
   state.epoch_ = event.epoch;
   const bool had_causes = has_causes();
@@ -15,12 +16,14 @@ void EventApplier::operator()(const EpochStarted& event) {
   // same place.
   if (!had_causes && has_causes()) find_all_causes();
   if (event.cluster_id.empty()) return;
+  // The id is given once, to the first controller of a new state.
   CHECK(state.cluster_id_.empty(), "cluster {} would become {}", state.cluster_id_,
         event.cluster_id);
   state.cluster_id_ = event.cluster_id;
 }
 
 void EventApplier::operator()(const JobIdsReserved& event) {
+  // Forward alone.
   CHECK(event.next >= state.next_job_, "job id {} was given before", event.next.value());
   state.next_job_ = event.next;
 }
@@ -38,6 +41,7 @@ void EventApplier::operator()(const ConfigApplied& event) {
 
 bool EventApplier::has_causes() const {
   constexpr std::uint32_t kCauses = 3;
+  // Rule 3: conditions carry their causes as bits.
   return state.rules_ >= kCauses;
 }
 
@@ -51,6 +55,7 @@ void EventApplier::find_all_causes() {
 void EventApplier::change_conditions(NodeIndex index, ConditionChange change) {
   std::uint16_t& conditions = state.nodes_.at(index).status.conditions;
   conditions = has_causes() ? changed_conditions(conditions, change)
+                            // By earlier rules bits were set and cleared as they came.
                             : static_cast<std::uint16_t>((conditions & ~change.clear) | change.set);
 }
 
@@ -71,6 +76,7 @@ void EventApplier::operator()(const NodeRegistered& event) {
     status.reason = event.reason;
     status.reason_time = now;
     if (has_causes()) status.reason_user = UserId();
+    // Nothing is left that has a reason: the text of the last one goes.
   } else if ((status.conditions & reasoned) == 0) {
     status.reason.clear();
     status.reason_time = TimePoint::unset();
@@ -98,6 +104,7 @@ void EventApplier::operator()(const NodeChanged& event) {
 void EventApplier::operator()(const PartitionChanged& event) {
   const std::size_t index = event.partition.value();
   CHECK(index <= state.partitions_.size(), "no partition {}", index);
+  // A new partition comes right after the last: jobs refer to them by index.
   if (index == state.partitions_.size()) state.partitions_.emplace_back();
   state.partitions_[index] = event.config;
   state.rehash_config();

@@ -17,12 +17,14 @@ Object& inserted(Map& map, Object object) {
   const auto id = object.id;
   const auto [entry, is_new] = map.emplace(id, std::move(object));
   CHECK(is_new, "id {} is there already", id.value());
+  // A hash that came with the object is of another table.
   entry->second.hash = {};
   return entry->second;
 }
 
 template <class Object>
 void move_hash(Object& object, std::uint64_t& sum) {
+  // Out of the sum and in again: O(1) for the table.
   sum -= object.hash.value;
   object.hash = {hash_of(object)};
   sum += object.hash.value;
@@ -49,6 +51,7 @@ const Trial* ExperimentTable::find_imported_trial(ExperimentId experiment,
 
 Experiment& ExperimentTable::insert(Experiment experiment) {
   Experiment& kept = inserted(experiments_, std::move(experiment));
+  // Own experiments have no origin and are not in the index.
   if (!kept.spec->imported_from.empty())
     imported_experiments_.emplace(kept.spec->imported_from, kept.id);
   rehash(kept);
@@ -68,10 +71,12 @@ void ExperimentTable::erase(ExperimentId id) {
     const auto entry = trials_.find(trial);
     CHECK(entry != trials_.end(), "no trial {}", trial.value());
     hash_ -= entry->second.hash.value;
+    // Own trials have an empty origin, which is in no index.
     imported_trials_.erase({id, entry->second.imported_from});
     trials_.erase(entry);
   }
   const auto origin = imported_experiments_.find(found->second.spec->imported_from);
+  // Another import from the same origin may have come first.
   if (origin != imported_experiments_.end() && origin->second == id)
     imported_experiments_.erase(origin);
   hash_ -= found->second.hash.value;

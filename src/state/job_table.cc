@@ -1,3 +1,5 @@
+// Ids rise and jobs leave roughly in their order, so that an array of chunks is dense where jobs
+// are, and early chunks are freed.
 #include "state/job_table.h"
 
 #include "base/check.h"
@@ -19,6 +21,7 @@ Job& JobTable::insert(Job job) {
   if (chunks_[chunk] == nullptr) chunks_[chunk] = std::make_unique<Chunk>();
   auto& slot = chunks_[chunk]->jobs[job.id.value() % kChunk];
   CHECK(slot == nullptr, "job {} is there already", job.id.value());
+  // On the heap of its own: addresses stay when chunks move.
   slot = std::make_unique<Job>(std::move(job));
   slot->hash = {};
   ++chunks_[chunk]->used;
@@ -31,6 +34,7 @@ void JobTable::erase(JobId id) {
   Job* job = find_mutable(id);
   CHECK(job != nullptr, "job {} is not there", id.value());
   hash_ -= job->hash.value;
+  // An element that ran under the array's own id is in this map, too.
   if (job->array_job.value() != 0 && job->array_index) {
     const auto found = elements_.find(job->array_job);
     if (found != elements_.end()) {
@@ -46,6 +50,7 @@ void JobTable::erase(JobId id) {
 
 void JobTable::rehash(Job& job) {
   const std::uint64_t fresh = hash_of(job);
+  // Unsigned: a difference that wraps is right all the same.
   hash_ += fresh - job.hash.value;
   job.hash = {fresh};
 }

@@ -1,3 +1,5 @@
+// The second half of "nothing is given twice": placement asks beforehand, these CHECKs stop the
+// process where it was wrong.
 #include "state/node_table.h"
 
 #include <algorithm>
@@ -13,6 +15,7 @@ namespace {
 std::uint64_t hash_of_use(const Node& node) {
   Hasher hasher;
   hasher.add(node.used_memory_mib).add(node.jobs.size());
+  // In rising order, in which jobs are inserted: equal uses hash equally.
   for (const JobId job : node.jobs) hasher.add(job.value());
   for (const std::uint64_t word : node.used_cpus.words()) hasher.add(word);
   for (const auto& [name, devices] : node.used_gres) {
@@ -30,6 +33,7 @@ std::uint64_t hash_of_use(const Node& node) {
 void NodeTable::configure(const std::vector<NodeConfig>& nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto index = NodeIndex(static_cast<std::uint32_t>(i));
+    // New nodes come behind the known ones.
     if (i >= nodes_.size()) nodes_.emplace_back();
     // Jobs hold their grants by the node's index.
     CHECK(nodes_[i].config.name.empty() || nodes_[i].config.name == nodes[i].name,
@@ -58,6 +62,7 @@ std::optional<NodeIndex> NodeTable::find_by_name(std::string_view name) const {
 
 void NodeTable::take(JobId job, const NodeGrant& grant) {
   Node& node = at(grant.node);
+  // CPUs and devices exclude each other by number. Memory is a sum, which the planner bounds.
   CHECK(!node.used_cpus.intersects(grant.cpus), "node {}: a CPU would be given twice, to job {}",
         node.config.name, job.value());
   node.used_cpus |= grant.cpus;
@@ -74,10 +79,12 @@ void NodeTable::take(JobId job, const NodeGrant& grant) {
 
 void NodeTable::give_back(JobId job, const NodeGrant& grant) {
   Node& node = at(grant.node);
+  // What comes back must have been taken.
   CHECK(node.used_cpus.contains(grant.cpus), "node {}: job {} returns CPUs it has not",
         node.config.name, job.value());
   node.used_cpus -= grant.cpus;
   CHECK(node.used_memory_mib >= grant.memory_mib);
+  // Checked before: an unsigned amount would wrap.
   node.used_memory_mib -= grant.memory_mib;
   for (const GresGrant& gres : grant.gres) {
     Bitmap& used = node.used_gres[gres.name];
@@ -112,6 +119,7 @@ Bitmap devices_of(const NodeConfig& node, std::string_view name, std::string_vie
   Bitmap result;
   std::size_t first = 0;
   for (const GresPool& pool : node.gres) {
+    // Devices of one name are numbered through all its pools; a type takes its stretch of them.
     if (pool.name != name) continue;
     if (type.empty() || pool.type == type) result |= Bitmap::range(first, pool.count);
     first += pool.count;

@@ -16,6 +16,7 @@ struct MemoryDefault {
 };
 
 void fill_memory(ResourceRequest& need, const MemoryDefault& fallback) {
+  // DefMemPerGPU counts for jobs that ask for GPUs, before the others. Source: slurm.conf(5).
   if (fallback.per_gpu != 0 && wants_gpu(need)) {
     need.memory_scope = MemoryScope::kPerGpu;
     need.memory_mib = fallback.per_gpu;
@@ -41,6 +42,7 @@ bool wants_gpu(const ResourceRequest& need) {
 
 Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig& partition,
                                       const ClusterSettings& settings) {
+  // A copy: the request stays what the user asked for.
   ResourceRequest need = spec.request;
   need.is_tasks_per_node_exact = follows_nodes(spec);
   // A run is one step of all its tasks, which MaxTasksPerNode bounds on each node.
@@ -62,6 +64,7 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
     need.min_cpus_per_node =
         std::max(need.min_cpus_per_node, asked_per_node * std::max(1U, need.cpus_per_task));
   }
+  // Source: slurm.conf(5), DefCpuPerGPU of a partition.
   if (need.cpus_per_gpu == 0) need.cpus_per_gpu = partition.default_cpus_per_gpu;
   need.is_exclusive = spec.sharing == Sharing::kExclusive || partition.is_exclusive;
   TRY(combine_gres(need));
@@ -74,8 +77,10 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
     const MemoryDefault of_cluster{settings.default_memory_per_node_mib,
                                    settings.default_memory_per_cpu_mib,
                                    settings.default_memory_per_gpu_mib};
+    // A partition with any default of its own does not inherit the cluster's others.
     fill_memory(need, of_partition.is_set() ? of_partition : of_cluster);
   }
+  // SelectTypeParameters without memory: nobody counts it.
   if (!settings.is_memory_consumable)
     need.memory_scope = MemoryScope::kDefault, need.memory_mib = 0;
   return need;

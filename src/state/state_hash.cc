@@ -3,6 +3,8 @@
 #include "state/answer_table.h"
 #include "state/value_hash.h"
 
+// The walk over a struct's members (value_hash.h) covers them all; what is left out here is hashed
+// under another member.
 namespace muster {
 
 template <class Struct>

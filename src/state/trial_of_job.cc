@@ -1,3 +1,5 @@
+// A job finds its trial only while that lives: what ended has nothing to say about the job any
+// more.
 #include "state/trial_of_job.h"
 
 #include "base/check.h"
@@ -13,6 +15,7 @@ const Trial* trial_of(const ClusterState& state, const Job& job) {
 std::uint16_t trial_hold(const ClusterState& state, const Trial& trial) {
   const Experiment* experiment = state.experiments().find(trial.experiment);
   CHECK(experiment != nullptr);
+  // All three keep its job back: its search, the trial that it copies, its experiment.
   return trial.is_waiting || trial.awaits_source || experiment->state == ExperimentState::kPaused
              ? job_flag::kTrialHeld
              : std::uint16_t{0};

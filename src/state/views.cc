@@ -1,3 +1,5 @@
+// Views are what clients and history get: complete values. Columns whose form is Slurm's (TRES
+// texts, reasons, file names) are made here, so that every client shows the same.
 #include "state/views.h"
 
 #include <algorithm>
@@ -17,6 +19,7 @@ namespace {
 void add_gres(std::vector<GresAmount>& amounts, const std::vector<GresAmount>& more,
               std::uint32_t factor) {
   for (const GresAmount& amount : more)
+    // Per node or per task times as many.
     amounts.push_back({amount.name, amount.type, amount.count * factor});
 }
 
@@ -31,12 +34,14 @@ std::string allocated_tres(const std::vector<NodeGrant>& grants, bool is_billed 
           {gres.name, gres.type, static_cast<std::uint32_t>(gres.devices.count())});
     }
   }
+  // Billing is the number of CPUs: TRESBillingWeights are not configured. Source: slurm.conf(5).
   if (is_billed) counts.billing = counts.cpus;
   return tres_text(counts);
 }
 
 /// The least CPUs a job needs: what `squeue` shows while it waits.
 std::uint32_t least_cpus(const JobSpec& spec) {
+  // At least one CPU a node, and what --ntasks-per-node sets aside there.
   const std::uint32_t nodes = std::max(1U, spec.request.min_nodes);
   const std::uint32_t by_tasks = spec.request.task_count * std::max(1U, spec.request.cpus_per_task);
   return std::max({by_tasks, nodes, nodes * spec.request.min_cpus_per_node});
@@ -55,6 +60,7 @@ std::uint64_t requested_memory(const ResourceRequest& need, std::uint32_t cpus,
 
 std::string requested_tres(const Job& job, const ClusterState& state) {
   const auto need =
+      // With the defaults of the first partition, which is shown for a job that waits.
       resource_need(*job.spec, state.partition(job.partitions.front()), state.settings());
   if (!need.has_value()) return "";
   TresCounts counts;
@@ -71,6 +77,7 @@ std::string requested_tres(const Job& job, const ClusterState& state) {
 }
 
 std::string partition_list(const Job& job, const ClusterState& state) {
+  // One that started is in the partition where it did.
   if (!job.is_pending()) return state.partition(job.partition).name;
   std::string names;
   for (const PartitionIndex index : job.partitions) {
@@ -92,6 +99,7 @@ Reasons not_its_turn(const Job& job, TimePoint now) {
     reasons.word = PendingReason::kJobArrayTaskLimit;
     reasons.details.push_back({PendingReason::kJobArrayTaskLimit,
                                "array elements at once",
+                               // The number that would run with one more.
                                job.array->active_elements + std::uint64_t{1},
                                job.array->remaining.throttle,
                                {},
@@ -103,10 +111,12 @@ Reasons not_its_turn(const Job& job, TimePoint now) {
 /// What the state alone says about why a job waits or ended as it did.
 Reasons standing_reasons(const Job& job) {
   Reasons reasons;
+  // Ended or running: the reason is that of the end.
   reasons.word = job.reason;
   if (!job.is_pending()) return reasons;
   if ((job.flags & job_flag::kAdminHeld) != 0) {
     reasons.word = PendingReason::kJobHeldAdmin;
+    // A hold with a reason of its own (JobHoldMaxRequeue) keeps that.
   } else if ((job.flags & job_flag::kAnyHold) != 0 && reasons.word == PendingReason::kNone) {
     reasons.word = PendingReason::kJobHeldUser;
   } else if (reasons.word == PendingReason::kNone && job.dependencies != nullptr &&
@@ -121,12 +131,14 @@ void fill_array(JobView& view, const Job& job) {
   view.array_index = job.array_index;
   if (job.array == nullptr) return;
   view.array_throttle = job.array->remaining.throttle;
+  // An element shows its own index, not what is left.
   if (job.array_index) return;
   view.array_remaining = array_indices_text(job.array->remaining.indices);
   view.array_remaining_count = static_cast<std::uint32_t>(job.array->remaining.indices.count());
 }
 
 void fill_allocation(JobView& view, const Job& job, const ClusterState& state, QueryDetail detail) {
+  // Before it has nodes: the least that it asks for.
   view.node_count = std::max(1U, job.spec->request.min_nodes);
   view.cpu_count = least_cpus(*job.spec);
   if (job.run == nullptr) return;
@@ -138,13 +150,16 @@ void fill_allocation(JobView& view, const Job& job, const ClusterState& state, Q
   view.cpu_count = job.run->allocation->cpu_count();
   for (const NodeGrant& grant : grants) view.memory_mib += grant.memory_mib;
   view.usage += job.run->forgotten.usage;
+  // Steps that left the record count on in its sums.
   if (job.run->forgotten.exit > view.derived_exit) view.derived_exit = job.run->forgotten.exit;
   // The highest exit of srun's steps. Source: sacct(1), DerivedExitCode.
   for (const StepState& step : job.run->steps) {
     view.usage += step.usage;
     if (step.exit > view.derived_exit && step.id.step < kInteractiveStep)
+      // The batch script, extern and interactive steps have the highest numbers and do not count.
       view.derived_exit = step.exit;
   }
+  // The rest is costly and for full views alone.
   if (detail != QueryDetail::kFull) return;
   view.grants = grants;
   view.node_names = names;
@@ -160,6 +175,7 @@ FilePatternValues pattern_values(const Job& job, const ClusterState& state) {
 }
 
 std::string absolute(std::string_view work_dir, std::string path) {
+  // Relative paths are below the job's working directory.
   if (path.empty() || path.front() == '/') return path;
   return std::string(work_dir) + "/" + path;
 }
@@ -192,6 +208,7 @@ std::string job_file(const Job& job, const ClusterState& state, JobText key) {
   if (pattern.empty() && key == JobText::kStdErr)
     pattern = std::string(job.spec->get(JobText::kStdOut));
   if (pattern.empty()) pattern = job.array_job.value() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
+  // Of an array as a whole %a stands for nothing yet.
   const bool is_element_known = job.array_job.value() == 0 || job.array_index;
   return absolute(
       job.spec->get(JobText::kWorkDir),
@@ -207,6 +224,7 @@ JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail,
   view.state = job.state;
   view.flags = job.flags;
   view.reasons = standing_reasons(job);
+  // The state's own reasons come first: a held job waits for its release, not for room.
   if (job.is_pending() && view.reasons.word == PendingReason::kNone) {
     view.reasons = not_its_turn(job, std::max(now, state.time()));
     if (view.reasons.word == PendingReason::kNone && reasons != nullptr) view.reasons = *reasons;
@@ -229,6 +247,7 @@ JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail,
   if (job.dependencies != nullptr) view.dependency = dependency_text(*job.dependencies);
   if (detail != QueryDetail::kFull) return view;
   view.requested_tres = requested_tres(job, state);
+  // Expanded paths: what the user would look for.
   view.std_out = job_file(job, state, JobText::kStdOut);
   view.std_err = job_file(job, state, JobText::kStdErr);
   view.std_in = job_file(job, state, JobText::kStdIn);
@@ -247,6 +266,7 @@ namespace {
 /// Without the key of its streams, which is its srun's and its supervisors' alone.
 StepSpecRef shown_spec(const StepSpecRef& spec) {
   if (spec == nullptr || spec->get(StepText::kIoKey).empty()) return spec;
+  // A copy: the specification is shared with the state.
   auto shown = std::make_shared<StepSpec>(*spec);
   shown->text.set(StepText::kIoKey, "");
   return shown;
@@ -268,10 +288,12 @@ StepView view_of(const StepState& step, const Job& job, const ClusterState& stat
   view.state = step.state;
   view.start_time = step.start_time;
   view.end_time = step.end_time;
+  // Without one of its own a step is limited by its job.
   view.time_limit = step.spec != nullptr && step.spec->time_limit != Duration()
                         ? step.spec->time_limit
                         : Duration::infinite();
   view.exit = step.exit;
+  // Ended with its job: by whom that was.
   view.cancelled_by = step.cancelled_by.value_or(job.cancelled_by);
   view.node_list = compress_hostlist(node_names(step.layout->nodes, state));
   view.node_count = static_cast<std::uint32_t>(step.layout->nodes.size());
@@ -280,6 +302,7 @@ StepView view_of(const StepState& step, const Job& job, const ClusterState& stat
     view.cpu_count += static_cast<std::uint32_t>(grant.cpus.count());
   }
   if (step.id.step == kBatchStep) view.task_count = 1;
+  // Steps are not billed.
   view.allocated_tres = allocated_tres(step.layout->nodes, false);
   view.usage = step.usage;
   view.detail = step.detail;
@@ -297,6 +320,7 @@ NodeView view_of(NodeIndex index, const ClusterState& state) {
   std::size_t first = 0;
   std::map<std::string, std::size_t> first_of;
   for (const GresPool& pool : node.config.gres) {
+    // Numbered through the pools of a name, as devices_of.
     first = first_of[pool.name];
     first_of[pool.name] += pool.count;
     GresGrant used{pool.name, pool.type, Bitmap::range(first, pool.count)};
@@ -307,6 +331,7 @@ NodeView view_of(NodeIndex index, const ClusterState& state) {
   for (const JobId id : node.jobs)
     view.is_completing = view.is_completing || state.jobs().find(id)->is_completing();
   for (const PartitionConfig& partition : state.partitions()) {
+    // partition.nodes rises (aligned_config).
     if (std::ranges::binary_search(partition.nodes, index))
       view.partitions.push_back(partition.name);
   }
@@ -343,6 +368,7 @@ void count(const Trial& trial, const ClusterState& state, TrialCounts& counts) {
     case TrialState::kError: ++counts.errored; return;
     case TrialState::kActive: break;
   }
+  // Nodes decide: a job that is completing still runs.
   if (job != nullptr && job->holds_resources()) {
     ++counts.running;
   } else if (job != nullptr && (job->flags & job_flag::kTrialHeld) != 0) {
@@ -358,6 +384,7 @@ std::optional<double> best_of(const Trial& trial) {
 }
 
 bool is_better(double metric, const ExperimentView& view, bool smaller_is_better) {
+  // A NaN is nobody's best.
   if (std::isnan(metric)) return false;
   return view.best_trial.value() == 0 ||
          (smaller_is_better ? metric < view.best_metric : metric > view.best_metric);
@@ -371,6 +398,7 @@ ExperimentView view_of(const Experiment& experiment, const ClusterState& state,
   view.id = experiment.id;
   view.spec = experiment.spec;
   if (detail != QueryDetail::kFull) {
+    // Texts of a configuration are most of a list's bytes.
     auto brief = std::make_shared<ExperimentSpec>(*experiment.spec);
     brief->config.clear();
     brief->original.clear();
@@ -381,6 +409,7 @@ ExperimentView view_of(const Experiment& experiment, const ClusterState& state,
   view.state = experiment.state;
   view.submit_time = experiment.submit_time;
   view.end_time = experiment.end_time;
+  // Searches that ended without finishing keep the share that they came to.
   view.progress = is_final(experiment.state) && experiment.outcome ? 1 : experiment.progress;
   view.detail = experiment.detail;
   view.retention = experiment.retention;
@@ -415,10 +444,12 @@ TrialView view_of(const Trial& trial, const ClusterState& state) {
     view.job_state = job->state;
     view.job_reason = standing_reasons(*job).word;
     view.runs = last_run(*job);
+    // Of its present attempt.
     view.start_time = job->start_time;
     if (job->run != nullptr && job->run->stop && !trial.is_over())
       view.stopping = job->run->stop->call;
   }
+  // The job is gone, or another's number: the trial knows.
   if (trial.is_over()) view.runs = trial.last_run;
   view.restarts = trial.restarts;
   view.seed = trial.seed;
@@ -437,6 +468,7 @@ TrialView view_of(const Trial& trial, const ClusterState& state) {
   if (const CheckpointRef latest = state.checkpoints().latest(trial.id))
     view.latest_checkpoint = latest->uuid;
   for (const CheckpointRef& checkpoint : state.checkpoints().of(trial.id)) {
+    // Deleted ones take no room.
     if (checkpoint->state == CheckpointState::kDeleted) continue;
     view.checkpoint_bytes += checkpoint->size;
     ++view.checkpoints;

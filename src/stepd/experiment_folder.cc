@@ -1,3 +1,5 @@
+// Trials of an experiment run code that lies in its folder: a folder that somebody else made first
+// is refused, whoever may write to it now.
 #include "stepd/experiment_folder.h"
 
 #include <fmt/format.h>
@@ -33,6 +35,7 @@ Status check_owner(const std::string& path, const ProcessUser& user) {
   bool is_own = false;
   const int error = TRY(act_as(user, [&] {
     if (::lstat(path.c_str(), &link) != 0 || ::stat(path.c_str(), &folder) != 0) return false;
+    // By the user's number, or by the one that the storage gives to his files.
     const auto owns = [&](std::uint32_t number) {
       return (link.st_uid == user.uid || link.st_uid == number) && folder.st_uid == number;
     };
@@ -51,12 +54,15 @@ Status check_owner(const std::string& path, const ProcessUser& user) {
 
 Status make_experiment_folder(const LaunchStep& launch, const ProcessUser& user) {
   const std::string run(get_variable(launch.variables, "MUSTER_RUN_DIR").value_or(""));
+  // The folder of the run lies in the experiment's; what lies above may be shared.
   const std::string experiment = run.substr(0, run.rfind('/'));
   const std::string above = experiment.substr(0, experiment.rfind('/'));
   if (above.empty()) return {};
+  // As the job's umask would have it.
   const unsigned open = 0777 & ~launch.job->umask;
   TRY(make_folders_as(user, above, open));
   const bool is_private = get_variable(launch.variables, "MUSTER_VISIBILITY") == "private";
+  // Private experiments keep others out from the start, whatever the umask.
   TRY(make_folders_as(user, experiment, is_private ? 0700 : open));
   return check_owner(experiment, user);
 }

@@ -1,3 +1,6 @@
+// Output is kept in files of the node's spool, one for each rank and stream, beside what the user
+// sees in his own file. The controller's store numbers bytes by the offsets in these files, so that
+// what a disk refused must leave no bytes out silently: a line says what is missing.
 #include "stepd/output_capture.h"
 
 #include <fcntl.h>
@@ -35,6 +38,7 @@ std::size_t write_what_fits(int fd, std::string_view bytes) {
 std::unique_ptr<OutputCapture> OutputCapture::make(const LaunchStep& launch,
                                                    const StepdOptions& options) {
   const bool is_spread = launch.job_cpus.size() > 1;
+  // Of a trial on several nodes its first step does the work, and the batch script only starts it.
   const bool is_kept = launch.step == nullptr || (is_spread && launch.id.step == 0);
   if (launch.job->trial.value() == 0 || !is_kept) return nullptr;
   return std::unique_ptr<OutputCapture>(new OutputCapture(launch, output_folder(options.spool)));
@@ -47,6 +51,7 @@ OutputCapture::OutputCapture(const LaunchStep& launch, std::string folder)
 }
 
 void OutputCapture::reserve_room() {
+  // Held without a name, for the line that says what is missing on a full disk.
   const std::string room(8192, ' ');
   reserve_ = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (write_what_fits(reserve_, room) < room.size()) give_up_reserve();
@@ -64,6 +69,7 @@ OutputCapture::~OutputCapture() {
   }
 }
 
+// Ranks are found by the prefixes of launchers in one process's output (RankSplitter).
 RankSplitter& OutputCapture::splitter_of(const StreamOf& task) {
   const auto known = splitters_.find(task);
   if (known != splitters_.end()) return known->second;
@@ -78,6 +84,7 @@ void OutputCapture::add(std::uint32_t task_rank, LogStream stream, std::string_v
   splitter_of({task_rank, stream}).add(bytes, [&](std::uint32_t rank, std::string_view piece) {
     pieces[{rank, stream}] += piece;
   });
+  // By rank and stream: each piece has its own file.
   for (const auto& [of, piece] : pieces) write(of, piece);
 }
 
@@ -105,6 +112,7 @@ void OutputCapture::write(const StreamOf& stream, std::string_view bytes) {
   if (file.fd < 0)
     file.fd = ::open(path_of(stream).c_str(),
                      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  // The loss is told before anything that follows it.
   if (file.missing > 0) {
     const std::string told = loss_line(file.missing);
     // A part of that line may stand there already; the next try repeats it whole.

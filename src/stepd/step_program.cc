@@ -1,3 +1,7 @@
+// Three parties meet here: the agent (orders in, reports out), srun (streams), and the tasks as
+// children. What to do is decided by StepSupervisor; this class has the cgroup, the files and the
+// event loop. It ends when the step's end has been kept in the spool or taken by the agent, and
+// srun has the last output.
 #include "stepd/step_program.h"
 
 #include <fcntl.h>
@@ -80,10 +84,14 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   /// `held`: whether its key could be locked.
   void run(const Status& held) {
     tasks_.add(agent_loop());
+    // Ten times a second, for what no event announces: processes that are gone from the cgroup,
+    // timeouts.
     tasks_.add(reap_loop());
     tasks_.add(tick_loop());
+    // The key could not be locked, for want of a disk or otherwise: said as a failure to start.
     if (!held.has_value()) {
       supervisor_.on_started(0, held.error(), steady_now());
+      // An srun lets the tasks start itself, when all nodes have dialled in (FrameKind::kStart).
     } else if (launch_.step != nullptr && !launch_.step->get(StepText::kIoAddress).empty()) {
       dial_srun();
     } else {
@@ -91,6 +99,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     }
     auto paf = kj::newPromiseAndFulfiller<void>();
     finished_ = kj::mv(paf.fulfiller);
+    // A step that failed to start is over before anything happens.
     check_end();
     paf.promise.wait(io_.waitScope);
     cgroup_->remove();
@@ -106,6 +115,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       return;
     }
     for (const pid_t pid : cgroup_->processes()) {
+      // Not this process, which is in no task's way and has to report.
       if (pid != ::getpid()) ::kill(pid, number);
     }
   }
@@ -113,6 +123,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   void suspend(bool is_suspend) override { cgroup_->freeze(is_suspend); }
   void show_stop(StopCall call) override {
     const std::string path = stop_path(options_.spool, launch_.id);
+    // Made by whichever comes first, the script or this.
     ::mkdir(run_folder(options_.spool, launch_.id).c_str(), 0755);
     const int fd =
         ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -172,6 +183,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   kj::Promise<void> agent_loop() {
     const auto fd = connect_to("unix:" + options_.spool + "/agent.sock");
     if (!fd.has_value()) {
+      // The agent may be restarting: it is dialled until it answers.
       return io_.provider->getTimer().afterDelay(kRedial).then([this] { return agent_loop(); });
     }
     agent_ = std::make_unique<MessageLink>(socket_stream(io_, *fd));
@@ -222,6 +234,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   }
   void on_frame(Frame frame) {
     switch (frame.kind) {
+      // A second start would start the tasks twice.
       case FrameKind::kStart:
         if (started_.tasks.empty() && !supervisor_.is_ended()) start();
         break;
@@ -240,6 +253,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     is_srun_gone_ = true;
     if (supervisor_.is_ended() || has_said_done_) {
       check_end();
+      // srun leaves when it has been told that the step is done: then nothing was lost.
       return;
     }
     if (started_.tasks.empty()) {
@@ -273,13 +287,17 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const bool is_for = frame.task == kAllTasks || started_.tasks[i].rank == frame.task;
       if (!is_for || inputs_[i] == nullptr) continue;
+      // Counted before anything is written: a task that takes its bytes at once must not make the
+      // count zero.
       ++chunk->waiting_tasks;
       Input& input = *inputs_[i];
+      // Each task's input is a chain of writes: frames keep their order.
       input.tail = input.tail
                        .then([&input, chunk]() -> kj::Promise<void> {
                          if (input.stream.get() == nullptr) return kj::READY_NOW;
                          return input.stream->write(chunk->bytes.data(), chunk->bytes.size());
                        })
+                       // The task reads no more: its input is closed, and the others go on.
                        .catch_([&input](kj::Exception&&) { input.stream = nullptr; })
                        .then([this, chunk] { on_taken(*chunk); })
                        .eagerlyEvaluate(nullptr);
@@ -287,6 +305,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     on_taken(*chunk);
   }
   void on_taken(InputChunk& chunk) {
+    // The number of bytes, so that srun sends as much again.
     if (--chunk.waiting_tasks == 0)
       srun_->send(FrameKind::kInputTaken, static_cast<std::uint32_t>(chunk.bytes.size()), "");
   }
@@ -305,6 +324,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     auto started = start_tasks(launch_, options_, layout_, cgroup_->enter_file(),
                                capture_ != nullptr, failed_with);
     if (!started.has_value()) {
+      // srun shows it and takes these exits for those of the tasks.
       if (srun_ != nullptr) report_failure(started.error(), failed_with);
       supervisor_.on_started(layout_[launch_.node_rank].size(), started.error(), steady_now(),
                              failed_with);
@@ -326,6 +346,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       }
       inputs_.push_back(std::move(input));
     }
+    // Reported before tasks that ended already are reaped.
     supervisor_.on_started(started_.tasks.size(), std::nullopt, steady_now());
     reap();
   }
@@ -356,6 +377,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     Relay& target = *to;
     tasks_.add(relay(*raw, target, kind, rank)
                    .then([this, rank, &target] {
+                     // A line without an end is written with its label as well.
                      write_file(target.file, target.output.finish());
                      --open_streams_;
                      --open_streams_of_[rank];
@@ -373,6 +395,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
             capture_->add(
                 rank, kind == FrameKind::kOutput ? LogStream::kStdout : LogStream::kStderr, bytes);
           }
+          // To a file as it comes; to srun no faster than it reads.
           if (to.file.get() >= 0) {
             write_file(to.file, to.output.add(rank, bytes));
             return relay(stream, to, kind, rank);
@@ -410,9 +433,11 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     int status = 0;
     rusage used{};
     for (pid_t pid = 0; (pid = ::wait4(-1, &status, WNOHANG, &used)) > 0;) {
+      // Orphans count for the step's usage.
       usage_ += usage_of(used);
       for (std::size_t i = 0; i < started_.tasks.size(); ++i) {
         if (started_.tasks[i].pid != pid) continue;
+        // As a wait status: a signal in the low bits, an exit code above them.
         const ExitStatus exit{WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) << 8};
         supervisor_.on_task_exit(i, exit, steady_now());
         if (srun_ != nullptr) exits_.push_back({i, exit, steady_now()});
@@ -446,6 +471,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     flush_exits();
     if (supervisor_.is_tasks_over() && !supervisor_.is_ended()) {
       if (!others().empty()) {
+        // Whatever the tasks left running goes with them.
         cgroup_->kill_all();
         reap_quietly();
         if (!others().empty()) return;  // the next tick looks again
@@ -461,6 +487,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   /// watches it, it is waited for a little.
   bool is_output_awaited() {
     if (open_streams_ == 0 || is_srun_gone_) return false;
+    // srun decides for how long it listens, unless the step was ended by order.
     if (srun_ != nullptr && !supervisor_.is_ended_by_order()) return true;
     if (!empty_time_.is_set()) empty_time_ = steady_now();
     return steady_now() - empty_time_ < (srun_ != nullptr ? kUnreadOutput : kOrphanedOutput);
@@ -482,12 +509,14 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     const TimePoint now = steady_now();
     std::erase_if(exits_, [&](const TaskEnd& end) {
       const std::uint32_t rank = started_.tasks[end.local].rank;
+      // Something else holds the stream: the exit is told without waiting for its end.
       if (open_streams_of_[rank] > 0 && now - end.time < kLingeringOutput) return false;
       srun_->send(FrameKind::kTaskExit, rank, std::to_string(end.exit.raw));
       return true;
     });
   }
   void finish() {
+    // The second call: everything has been said.
     if (has_said_done_) {
       if (!is_flushed_) return;
       if (!unkept_.empty()) return tell_instead_of_keeping();

@@ -1,3 +1,6 @@
+// kStarting ──on_started──▶ kRunning ──order, limit──▶ kTerminating ──kill_wait──▶ kKilling; each
+// but the first leads to kEnded when nothing of the step is left (on_empty), and kStarting does so
+// by a failure or by give_up_start. No clock, process or file is touched here: that is StepPort's.
 #include "stepd/step_supervisor.h"
 
 #include <algorithm>
@@ -17,6 +20,7 @@ StepSupervisor::StepSupervisor(const LaunchStep& launch, StepPort& port, TimePoi
       launch_key_(launch.launch_key),
       node_rank_(launch.node_rank),
       port_(port),
+      // Only a backstop: the controller's own order comes earlier where it can.
       deadline_(now + launch.time_left + kDeadlineGrace),
       kill_wait_(launch.kill_wait) {
   // The limit of an `srun` that made its own allocation is the job's, which the controller
@@ -49,6 +53,7 @@ void StepSupervisor::on_started(std::size_t task_count, const std::optional<Erro
   running_ = task_count;
   if (own_limit_ != Duration() && !own_limit_.is_infinite()) {
     own_end_ = now + own_limit_;
+    // As --signal of srun asks: so long before the end, at once where the limit is shorter.
     if (warning_signal_ != 0) warning_time_ = std::max(now, own_end_ - warning_lead_);
   }
   port_.report(StepRunning{id_, launch_key_});
@@ -65,6 +70,7 @@ void StepSupervisor::on_task_exit(std::size_t local_id, ExitStatus status, TimeP
 }
 
 void StepSupervisor::on_empty(const Usage& usage, bool is_out_of_memory) {
+  // Until the last task's exit is known, an empty cgroup means nothing.
   if (phase_ == Phase::kEnded || running_ > 0) return;
   phase_ = Phase::kEnded;
   StepDone done;
@@ -80,23 +86,27 @@ void StepSupervisor::on_empty(const Usage& usage, bool is_out_of_memory) {
 
 /// SIGCONT first, so that a stopped process can act on the SIGTERM that follows.
 void StepSupervisor::terminate(const std::string& cause, Duration kill_wait, TimePoint now) {
+  // Before there are tasks there is nothing to signal: the earliest order is kept (early_).
   if (phase_ == Phase::kStarting) {
     if (!early_ || kill_wait < early_->kill_wait)
       kill_time_ = std::min(kill_time_, now + kill_wait);
     early_ = TerminateJob{id_.job, id_.attempt, cause, kill_wait};
     return;
   }
+  // Killed already, or over.
   if (phase_ == Phase::kKilling || phase_ == Phase::kEnded) return;
   is_ended_by_order_ = true;
   // Frozen processes act on no signal.
   if (is_suspended_) port_.suspend(false);
   is_suspended_ = false;
   if (phase_ == Phase::kRunning && !cause.empty()) port_.notice(cause);
+  // No time to save anything.
   if (kill_wait == Duration()) {
     phase_ = Phase::kKilling;
     port_.kill_all();
     return;
   }
+  // A second order does not start the grace anew.
   if (phase_ == Phase::kTerminating) return;
   phase_ = Phase::kTerminating;
   port_.signal(SIGCONT, false);
@@ -111,12 +121,14 @@ void StepSupervisor::on_message(const ToAgent& message, TimePoint now) {
     }
   } else if (const auto* signal = get_if<SignalStep>(&message)) {
     if (!(signal->id == id_)) return;
+    // SIGKILL to the step ends it, with everything that it left running.
     if (signal->signal == SIGKILL && !signal->batch_only) {
       terminate("DUE to SIGNAL Killed", Duration(), now);
     } else if (phase_ != Phase::kStarting) {
       port_.signal(signal->signal, signal->batch_only);
     }
   } else if (const auto* stop = get_if<StopStep>(&message)) {
+    // A cancel replaces an earlier, milder request.
     const bool is_news =
         !stop_ || (stop->call == StopCall::kCancel && stop_->call != StopCall::kCancel);
     if (!(stop->id == id_) || !is_news) return;
@@ -154,7 +166,9 @@ void StepSupervisor::suspend(bool is_suspend, TimePoint now) {
 
 TimePoint StepSupervisor::next_tick() const {
   if (phase_ == Phase::kTerminating || (phase_ == Phase::kStarting && early_)) return kill_time_;
+  // At once and again: processes may be born while they are killed.
   if (phase_ == Phase::kKilling) return TimePoint::unset();
+  // A suspended step's own limits stand still.
   if (phase_ == Phase::kEnded || is_suspended_) return TimePoint::never();
   return std::min({deadline_, own_end_, warning_time_});
 }
@@ -183,6 +197,7 @@ void StepSupervisor::on_tick(TimePoint now) {
       warning_time_ = TimePoint::never();
       port_.signal(warning_signal_, false);
     }
+    // Its own limit, not the backstop, makes it a timeout.
     is_timeout_ = now >= own_end_;
     if (now >= std::min(deadline_, own_end_)) terminate("DUE TO TIME LIMIT", kill_wait_, now);
   }

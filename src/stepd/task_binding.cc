@@ -1,3 +1,6 @@
+// CPUs are the step's numbers on the node (task_launcher.cc maps them to real ones). Which task
+// gets which is the rule of srun(1), --cpu-bind and --gpu-bind: units (threads, cores, sockets) are
+// dealt out in turn, wrapping around where they do not suffice.
 #include "stepd/task_binding.h"
 
 #include <fmt/format.h>
@@ -14,6 +17,7 @@ std::vector<Bitmap> units_in(const Bitmap& cpus, std::size_t size) {
   std::vector<Bitmap> units;
   std::size_t last = 0;
   cpus.for_each([&](std::size_t cpu) {
+    // Unit numbers from 1, so that 0 is none yet.
     const std::size_t unit = cpu / size + 1;
     if (unit != last) units.emplace_back();
     last = unit;
@@ -50,8 +54,10 @@ struct CpuShares {
   Bitmap by_core(std::size_t local_id) const {
     const std::size_t threads = std::max(1U, shape.threads_per_core);
     const auto cores = units_in(all, threads);
+    // Rounded up: a task gets whole cores.
     const std::size_t cores_each = (each + threads - 1) / threads;
     if (cores.size() >= cores_each * task_count) return in_turn(cores, local_id, cores_each);
+    // Too few cores for all: each gets its threads, and the cores that those are in.
     return widened(by_thread(local_id), cores);
   }
   Bitmap by_socket(std::size_t local_id) const {
@@ -63,6 +69,7 @@ struct CpuShares {
 
 Bitmap cpus_of_task(const LaunchStep& launch, const CpuBind& bind, const CpuShares& shares,
                     std::size_t local_id) {
+  // --exact, and enough CPUs: each task has its own. Else all share the step's.
   const bool has_own = launch.step->is_exact && !launch.step->is_overcommit &&
                        shares.all.count() >= shares.each * shares.task_count;
   switch (bind.kind) {
@@ -72,6 +79,7 @@ Bitmap cpus_of_task(const LaunchStep& launch, const CpuBind& bind, const CpuShar
     case CpuBindKind::kThreads: return shares.by_thread(local_id);
     case CpuBindKind::kCores: return shares.by_core(local_id);
     case CpuBindKind::kSockets: return shares.by_socket(local_id);
+    // The list is gone through again from its beginning. Source: srun(1), map_cpu and mask_cpu.
     case CpuBindKind::kList: return bind.masks[local_id % bind.masks.size()];
   }
   return shares.all;
@@ -95,12 +103,14 @@ Bitmap gpus_of_task(const GpuBind& bind, const Bitmap& all, std::size_t local_id
     case GpuBindKind::kNone:
     case GpuBindKind::kClosest:
       return all;  // the configuration does not say which CPUs a GPU is close to
+    // `count` tasks share one GPU.
     case GpuBindKind::kSingle: return in_turn(units, local_id / bind.count, 1);
     case GpuBindKind::kPerTask: return in_turn(units, local_id, bind.count);
     case GpuBindKind::kList: break;
   }
   Bitmap named = bind.masks[local_id % bind.masks.size()];
   named &= all;
+  // A mask that names none of the step's GPUs: the first one, since a task asked for one.
   return named.empty() ? units.front() : named;
 }
 
@@ -113,6 +123,7 @@ std::string_view bind_word(CpuBindKind kind) {
 Result<TaskBinding> bind_tasks(const LaunchStep& launch, std::uint32_t task_count,
                                const NodeShape& shape) {
   TaskBinding binding;
+  // The batch script is bound to nothing but the job's CPUs on its node.
   if (launch.step == nullptr) {
     binding.cpus.assign(task_count, launch.job_grant.cpus);
     binding.gpus.assign(task_count, gpus_of(launch.job_grant));
@@ -128,6 +139,7 @@ Result<TaskBinding> bind_tasks(const LaunchStep& launch, std::uint32_t task_coun
   for (std::uint32_t local = 0; local < task_count; ++local) {
     binding.cpus.push_back(cpus_of_task(launch, binding.cpu_bind, shares, local));
     binding.gpus.push_back(gpus_of_task(binding.gpu_bind, gpus, local));
+    // In Slurm's words.
     if (binding.cpu_bind.kind == CpuBindKind::kList && !all.contains(binding.cpus.back())) {
       return fail(ErrorCode::kInvalidArgument, "Unable to satisfy cpu bind request",
                   fmt::format("CPU binding outside of job step allocation, allocated CPUs are: {}",
@@ -149,6 +161,7 @@ std::string mask_text(const Bitmap& mask) {
   const auto& words = mask.words();
   if (words.empty()) return "0x0";
   std::string text = fmt::format("0x{:X}", words.back());
+  // Words from the highest: 16 digits each, without leading zeros in the first alone.
   for (std::size_t i = words.size() - 1; i-- > 0;) text += fmt::format("{:016X}", words[i]);
   return text;
 }
@@ -166,6 +179,7 @@ std::string binding_notice(const TaskBinding& binding, const LaunchStep& launch,
   if (binding.cpu_bind.is_verbose) {
     const Bitmap& cpus =
         binding.cpus[local_id].empty() ? launch.step_grant.cpus : binding.cpus[local_id];
+    // In the form of slurmstepd's report, which users compare.
     text += fmt::format("cpu-bind={} - {}, task {:2} {:2} [{}]: mask {} set\n",
                         bind_word(binding.cpu_bind.kind), launch.node_name, rank, local_id,
                         process_id, mask_text(cpus));

@@ -1,3 +1,6 @@
+// Later functions overwrite earlier ones: the submitter's environment, the policy's variables, the
+// job, its array, the step, its binding, and for each task its own. Names and forms are those of
+// sbatch(1) and srun(1), OUTPUT ENVIRONMENT VARIABLES.
 #include "stepd/task_environment.h"
 
 #include <fmt/format.h>
@@ -54,12 +57,14 @@ void add_identity(Writer& out, const LaunchStep& launch) {
 
 void add_allocation(Writer& out, const LaunchStep& launch) {
   out.text("SLURM_JOB_NODELIST", launch.job_node_list);
+  // Two names of old for the same.
   out.text("SLURM_NODELIST", launch.job_node_list);
   out.number("SLURM_JOB_NUM_NODES", launch.job_cpus.size());
   out.number("SLURM_NNODES", launch.job_cpus.size());
   out.text("SLURM_JOB_CPUS_PER_NODE", counts_text(launch.job_cpus));
   out.text("SLURM_TASKS_PER_NODE", counts_text(launch.job_tasks));
   out.text("SLURMD_NODENAME", launch.node_name);
+  // A script sees the job's grant, a step its own.
   const NodeGrant& here = launch.step == nullptr ? launch.job_grant : launch.step_grant;
   out.number("SLURM_CPUS_ON_NODE", here.cpus.count());
   if (launch.step == nullptr) out.text("SLURM_JOB_GPUS", index_text(gpus_of(launch.job_grant)));
@@ -134,6 +139,7 @@ void add_cpu_bind(Environment& environment, const TaskBinding& binding) {
   const char* voice = binding.cpu_bind.is_verbose ? "verbose" : "quiet";
   const char* type = binding.cpu_bind.kind == CpuBindKind::kNone ? "none" : "mask_cpu:";
   const std::string list = masks_text(binding);
+  // The list of a step around this one must not stay.
   unset_variable(environment, "SLURM_CPU_BIND_LIST");
   Writer out(environment);
   out.text("SLURM_CPU_BIND", fmt::format("{},{}{}", voice, type, list));
@@ -160,6 +166,7 @@ void set_devices(Environment& environment, const LaunchStep& launch, const Bitma
 void add_devices(Environment& environment, const LaunchStep& launch) {
   const bool is_batch = launch.step == nullptr;
   const Bitmap gpus = gpus_of(is_batch ? launch.job_grant : launch.step_grant);
+  // What the environment of the job around the step says must not stay.
   for (const char* name : {"SLURM_GPUS_ON_NODE", "SLURM_STEP_GPUS"})
     unset_variable(environment, name);
   Writer out(environment);
@@ -186,6 +193,7 @@ Environment node_environment(const LaunchStep& launch, const RankLayout& layout,
                              const TaskBinding& binding, const std::string& conf_path) {
   Environment environment =
       parse_environment(launch.environment == nullptr ? "" : *launch.environment);
+  // Over the submitter's: the platform's variables must be those of this run.
   for (const std::string& variable : launch.variables) {
     const std::size_t equals = variable.find('=');
     set_variable(environment, std::string_view(variable).substr(0, equals),
@@ -219,6 +227,7 @@ void add_search_folder(Environment& environment, const std::string& folder) {
     return set_variable(environment, "PATH", fmt::format("{}:{}", kOfShells, folder));
   }
   const auto folders = split(*path, ':');
+  // There already, at its place.
   if (std::ranges::find(folders, folder) != folders.end()) return;
   set_variable(environment, "PATH", fmt::format("{}:{}", *path, folder));
 }

@@ -1,3 +1,6 @@
+// Streams first decide what pipes there are: a file is opened here with the user's rights and given
+// to the task, unless lines need labels or are captured; then the task writes into a pipe and the
+// supervisor into the file. Without a file the pipe leads to srun.
 #include "stepd/task_launcher.h"
 
 #include <fcntl.h>
@@ -68,10 +71,14 @@ class Files {
   Result<int> output(std::string_view pattern, std::uint32_t rank, bool is_append) {
     const std::string path =
         absolute(work_dir_, expand_file_pattern(pattern, pattern_values(launch_, rank)));
+    // The same file for output and errors, or for several tasks: one descriptor, so that nobody
+    // overwrites the others.
     if (const auto found = open_.find(path); found != open_.end()) return found->second;
     const std::string folder = path.substr(0, path.rfind('/'));
+    // Before the folder of the file, which may lie in it.
     TRY(make_experiment_folder(launch_, user_));
     if (!folder.empty()) TRY(make_folders_as(user_, folder, 0777 & ~launch_.job->umask));
+    // O_APPEND in both modes: two tasks that share a truncated file append to it.
     const int mode = is_append ? O_APPEND : O_TRUNC;
     const int fd =
         TRY(open_as(user_, path, O_WRONLY | O_CREAT | O_APPEND | mode, 0666 & ~launch_.job->umask));
@@ -82,6 +89,7 @@ class Files {
     const std::string path =
         absolute(work_dir_, expand_file_pattern(pattern, pattern_values(launch_, rank)));
     const int fd = TRY(open_as(user_, path, O_RDONLY, 0));
+    // The key only keeps it open until the tasks have it.
     open_[path + "\n" + std::to_string(rank)] = fd;  // each task reads from the beginning
     return fd;
   }
@@ -115,13 +123,16 @@ Streams streams_of_script(const LaunchStep& launch) {
   Streams streams;
   streams.work_dir = job.get(JobText::kWorkDir);
   streams.out.pattern = std::string(job.get(JobText::kStdOut));
+  // Source: sbatch(1), --output.
   if (streams.out.pattern.empty())
     streams.out.pattern = launch.array_job.value() != 0 ? "slurm-%A_%a.out" : "slurm-%j.out";
   streams.error.pattern = std::string(job.get(JobText::kStdErr));
+  // Errors go with the output where no file was named for them.
   if (streams.error.pattern.empty()) streams.error = streams.out;
   streams.in =
       job.get(JobText::kStdIn).empty() ? "/dev/null" : std::string(job.get(JobText::kStdIn));
   streams.is_append =
+      // --open-mode, else JobFileAppend of the configuration.
       job.open_mode == kAppend || (launch.is_file_append && job.open_mode != kTruncate);
   return streams;
 }
@@ -143,6 +154,7 @@ Streams streams_of(const LaunchStep& launch) {
   streams.out =
       output_rule(step.get(StepText::kStdOut), step.get(StepText::kOutputTask), streams.is_piped);
   const std::string_view error_task = step.get(StepText::kErrorTask);
+  // Source: srun(1), --error.
   const bool is_like_output = step.get(StepText::kStdErr).empty() && error_task.empty();
   streams.error = is_like_output
                       ? streams.out
@@ -195,6 +207,7 @@ class TaskStarter {
         is_captured_(is_captured) {
     limits_ = take_limits(environment_);
     const bool is_trial = launch.job->trial.value() != 0;
+    // By its mark a step's processes are found where no cgroup knows them (marked_processes.h).
     const std::string mark = step_mark(options.spool, launch.id);
     set_variable(environment_, mark.substr(0, mark.find('=')), mark.substr(mark.find('=') + 1));
     if (is_trial && !options.program_folder.empty())
@@ -218,6 +231,7 @@ class TaskStarter {
       if (!task.has_value()) {
         // All tasks of a step start, or none.
         for (const StartedTask& earlier : started.tasks) ::kill(earlier.pid, SIGKILL);
+        // Slurm's exit for a program that cannot be executed is the error's number.
         failed_with = ExitStatus::exited(exec_error_ != 0 ? exec_error_ : 1);
         if (launch_.step == nullptr && notice_fd_ >= 0)
           tell(fmt::format("slurmstepd: error: {}\n", task.error().text()));
@@ -226,6 +240,7 @@ class TaskStarter {
       started.tasks.push_back(*task);
     }
     if (launch_.step == nullptr && notice_fd_ >= 0)
+      // A copy: files_ close with this object, and a notice may come later.
       started.notice_fd = ::fcntl(notice_fd_, F_DUPFD_CLOEXEC, 10);
     return started;
   }
@@ -237,6 +252,7 @@ class TaskStarter {
     ProcessSpec spec = process(local);
     TRY(connect(spec, task));
     const int error = spec.standard_error;
+    // In the child, which alone knows its own id.
     spec.finish_environment = [this, local, error](std::vector<std::string>& variables, pid_t pid) {
       add_task_variables(variables, launch_, binding_, {ranks_[local], local, pid});
       const std::string notice = binding_notice(binding_, launch_, local, ranks_[local], pid);
@@ -257,6 +273,7 @@ class TaskStarter {
     spec.environment = environment_;
     spec.work_dir = std::string(streams_.work_dir);
     spec.umask = launch_.step == nullptr ? job.umask : launch_.step->umask;
+    // srun's own limits, else those of the submission.
     spec.limits = limits_.empty() ? std::string(job.get(JobText::kRlimits)) : limits_;
     spec.user = user_of(job);
     spec.enter_file = enter_file_;
@@ -294,6 +311,7 @@ class TaskStarter {
         ends.theirs = file;
         return {};
       }
+      // Moved above the standard streams.
       ends.file = ::fcntl(file, F_DUPFD_CLOEXEC, 10);
     } else if (!streams_.is_piped) {
       return {};
@@ -323,13 +341,16 @@ class TaskStarter {
   /// The script as a file of the user's own, in the node's spool.
   Result<std::string> write_script() {
     const std::string folder = run_folder(options_.spool, launch_.id);
+    // An earlier launch may have made it.
     if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST)
       return fail(disk_error("could not make " + folder, errno));
     const std::string path = script_path(options_.spool, launch_.id);
     ::unlink(path.c_str());  // an earlier try's
+    // 0700 and the user's: it is executed with his rights.
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
     if (fd < 0) return fail(disk_error("could not write " + path, errno));
     const int error = write_whole(fd, *launch_.script);
+    // An ordinary user's agent owns it anyway.
     [[maybe_unused]] const int ignored =
         ::fchown(fd, launch_.job->user.value(), launch_.job->group.value());
     ::close(fd);
@@ -368,6 +389,8 @@ Bitmap real_cpus(const Bitmap& cpus) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
   if (::sched_getaffinity(0, sizeof mine, &mine) != 0) return {};
+  // Muster's CPU numbers may exceed the machine's (pretended nodes): modulo what this process may
+  // use.
   std::vector<std::size_t> real;
   for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (CPU_ISSET(cpu, &mine)) real.push_back(cpu);

@@ -1,3 +1,6 @@
+// What a view needs on the disk is made here, before the task is forked; the mounts themselves are
+// made in the child (mount_view.cc). Order: gather all places, sorted by target, so that outer ones
+// come before inner; their sources; something to mount them on; and the files within.
 #include "stepd/task_view.h"
 
 #include <fcntl.h>
@@ -29,6 +32,7 @@ struct Place {
 };
 
 Status check_path(const std::string& path) {
+  // Checked word by word: the path is joined to others below.
   bool is_good = path.size() > 1 && path.front() == '/' && path.find('\0') == std::string::npos;
   for (const std::string_view word : split(std::string_view(path).substr(is_good ? 1 : 0), '/')) {
     is_good = is_good && !word.empty() && word != "." && word != "..";
@@ -50,6 +54,7 @@ Status make_our_folder(const std::string& path) {
 const Place* around(const std::vector<Place>& places, const std::string& path) {
   const Place* found = nullptr;
   for (const Place& place : places) {
+    // Sorted, so that the last that fits is the innermost.
     if (path.starts_with(place.path.target + "/")) found = &place;
   }
   return found;
@@ -94,6 +99,7 @@ class ViewMaker {
     if (!hosts_file_.empty()) places_.push_back({{hosts_file_, "/etc/hosts", false, true}, false});
     const auto target = [](const Place& place) -> const std::string& { return place.path.target; };
     std::ranges::sort(places_, {}, target);
+    // Neighbours, since they are sorted.
     const auto twice = std::ranges::adjacent_find(places_, {}, target);
     if (twice == places_.end()) return {};
     return fail(ErrorCode::kInvalidArgument,
@@ -146,6 +152,7 @@ class ViewMaker {
     const std::string target =
         outer == nullptr ? place.path.target : inside(*outer, place.path.target);
     if (is_there(target)) return {};
+    // For a folder a folder, for a file a file.
     const Status made =
         is_folder(place.path.source) ? make_folders_as(user_, target) : make_file(target, "", 0644);
     return outer == nullptr ? Status() : made;
@@ -162,6 +169,7 @@ class ViewMaker {
   }
 
   Status make_file(const std::string& path, const std::string& text, unsigned mode) {
+    // With the user's rights, and nothing that a link could lead elsewhere.
     TRY(make_folders_as(user_, parent_of(path)));
     const int fd = TRY(open_as(user_, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
     const int error = write_whole(fd, text);

@@ -1,3 +1,5 @@
+// A shortage of descriptors leaves connections in the kernel's queue, where no event announces them
+// again: they are looked at by the clock until it is over.
 #include "wire/acceptor.h"
 
 #include <kj/exception.h>

@@ -1,3 +1,5 @@
+// Calls are batched: while one is in flight what is sent gathers, and goes with the next. A refusal
+// of the controller ends the connection, since the agent's next registration says everything anew.
 #include "wire/agent_client.h"
 
 #include <capnp/rpc-twoparty.h>
@@ -45,6 +47,7 @@ struct AgentClient::State final : kj::TaskSet::ErrorHandler {
 
   void flush() {
     if (waiting.empty()) return;
+    // Before the registration is answered there is nobody to send to.
     KJ_IF_MAYBE (port, registered) {
       is_busy = true;
       auto call = port->deliverRequest();
@@ -86,6 +89,7 @@ kj::Promise<AgentClient::Answer> AgentClient::register_node(const RegisterNode& 
       return answer;
     }
     state_->registered = response.getController();
+    // What was sent before the answer waited for it.
     state_->flush();
     return answer;
   });
@@ -96,6 +100,7 @@ void AgentClient::send(const FromAgent& message) {
   if (!state_->is_busy) state_->flush();
 }
 
+// Whoever waits for the disconnection hears of it at once, whatever the network does.
 void AgentClient::close() {
   state_->over.fulfiller->reject(KJ_EXCEPTION(DISCONNECTED, "given up"));
 }

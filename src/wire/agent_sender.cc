@@ -1,3 +1,5 @@
+// One call at a time. Small messages are packed into it as far as an agent reads them in one piece;
+// a large one goes alone, so that it is written once and nothing waits behind it within the call.
 #include "wire/agent_sender.h"
 
 #include <algorithm>
@@ -51,15 +53,18 @@ std::vector<SignalStep> RpcAgentSender::unheard() const {
 /// is written; one that is large goes alone, and is not written twice.
 std::vector<RpcAgentSender::Parcel> RpcAgentSender::pack() {
   std::vector<Parcel> parcels;
+  // After a refusal the messages of that call go one by one.
   const std::size_t most = alone_ > 0 ? 1 : waiting_.size();
   std::size_t bytes = 0;
   while (parcels.size() < most && bulk_of(waiting_[parcels.size()]) < kLarge) {
     auto parcel = std::make_unique<capnp::MallocMessageBuilder>();
+    // Refused: it is taken out, and the others go first.
     if (!write(parcel->initRoot<schema::AgentMessage>(), waiting_[parcels.size()])) {
       waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(parcels.size()));
       return parcels;
     }
     bytes += parcel->sizeInWords() * sizeof(capnp::word);
+    // It goes with the next call, in which it is the first.
     if (!parcels.empty() && bytes > kCallBytes) break;
     parcels.push_back(std::move(parcel));
   }
@@ -107,7 +112,9 @@ kj::Promise<void> RpcAgentSender::deliver() {
     return kj::READY_NOW;
   }
   for (unsigned i = 0; i < parcels.size(); ++i)
+    // Without a copy of each list: the parcels are messages already.
     messages.setWithCaveats(i, parcels[i]->getRoot<schema::AgentMessage>().asReader());
+  // Kept until the call is answered: should the agent refuse it, they are sent anew.
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(count);
   under_way_.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(end));
   waiting_.erase(waiting_.begin(), end);
@@ -125,6 +132,7 @@ void RpcAgentSender::taskFailed(kj::Exception&& exception) {
   if (under_way_.size() == 1) {
     refuse(under_way_.front(), exception.getDescription().cStr());
   } else {
+    // Which of them was it? Each goes alone now.
     alone_ = under_way_.size();
     waiting_.insert(waiting_.begin(), std::make_move_iterator(under_way_.begin()),
                     std::make_move_iterator(under_way_.end()));

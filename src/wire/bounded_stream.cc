@@ -1,3 +1,5 @@
+// The table of segments is read first and bounded, then the memory for all of the message is asked
+// for at once and counted among its sender's bytes until the message is freed.
 #include "wire/bounded_stream.h"
 
 #include <capnp/message.h>
@@ -52,12 +54,14 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> BoundedMessageStream::tryRead
   return stream_.tryRead(table, kFirst, kFirst)
       .then([this, incoming = kj::mv(incoming)](
                 std::size_t size) mutable -> kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> {
+        // The peer has left between two messages.
         if (size == 0) return kj::Maybe<capnp::MessageReaderAndFds>(nullptr);
         KJ_REQUIRE(size == kFirst, "the connection ends within a message");
         KJ_REQUIRE(incoming->table[0] < kSegmentsMax, "a message of too many segments");
         // The table is padded to whole words.
         const std::size_t rest = (incoming->segment_count() & ~1U) * sizeof(std::uint32_t);
         if (rest == 0) return read_body(kj::mv(incoming));
+        // Behind the two numbers that were read.
         auto* where = incoming->table.data() + 2;
         return stream_.read(where, rest).then([this, incoming = kj::mv(incoming)]() mutable {
           return read_body(kj::mv(incoming));
@@ -68,10 +72,12 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> BoundedMessageStream::tryRead
 kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> BoundedMessageStream::read_body(
     kj::Own<Incoming> incoming) {
   std::size_t total = 0;
+  // 512 sizes of 32 bits do not overflow 64.
   for (std::uint32_t i = 0; i < incoming->segment_count(); ++i) total += incoming->table[1 + i];
   KJ_REQUIRE(total <= message_words_max_, "a message of too many bytes",
              total * sizeof(capnp::word));
   const std::size_t bytes = total * sizeof(capnp::word);
+  // Asked before anything is allocated.
   if (const auto refusal = hooks_->hold(bytes)) kj::throwFatalException(overloaded(*refusal));
   incoming->held = bytes;
   incoming->words = kj::heapArray<capnp::word>(total);
@@ -87,6 +93,8 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> BoundedMessageStream::read_bo
         }
         hooks_->arrived();
         capnp::ReaderOptions options;
+        // Pointers may lead to the same words again and again: the walk is bounded by the message's
+        // size.
         options.traversalLimitInWords = records::kReadsMax * total + records::kReadsLeast;
         auto segments = kj::arrayPtr(incoming->segments.data(), incoming->segment_count());
         kj::Own<capnp::MessageReader> reader =

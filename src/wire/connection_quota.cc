@@ -1,3 +1,5 @@
+// Counts are kept by user, and an entry goes with the last of what is counted. Operators count
+// among the whole, but have no share of their own to exceed.
 #include "wire/connection_quota.h"
 
 #include <fmt/format.h>
@@ -8,8 +10,10 @@ namespace muster {
 
 QuotaLimits client_limits(std::uint64_t files) {
   QuotaLimits limits;
+  // The usual limits fit.
   if (files / 2 >= limits.connections_max) return limits;
   const auto room = static_cast<std::uint32_t>(files / 2);
+  // The shares in the whole stay what they are.
   limits.connections_reserved = room / (limits.connections_max / limits.connections_reserved);
   limits.connections_of_user_max = room / (limits.connections_max / limits.connections_of_user_max);
   limits.connections_max = room;
@@ -18,6 +22,7 @@ QuotaLimits client_limits(std::uint64_t files) {
 
 QuotaLimits agent_limits(std::uint64_t files) {
   constexpr std::uint64_t kOwnFiles = 256;
+  // The controller's own files: databases, logs, sockets, pipes.
   const std::uint64_t taken = client_limits(files).connections_max + std::min(kOwnFiles, files / 4);
   QuotaLimits limits;
   limits.connections_max = limits.connections_of_user_max =
@@ -27,6 +32,7 @@ QuotaLimits agent_limits(std::uint64_t files) {
 }
 
 std::optional<std::string> ConnectionQuota::add_connection(UserId user, bool is_operator) {
+  // The last connections are for operators, who could not mend anything otherwise.
   const std::uint32_t open_to_all =
       limits_.connections_max - std::min(limits_.connections_max, limits_.connections_reserved);
   if (connections_ >= (is_operator ? limits_.connections_max : open_to_all)) {
@@ -59,6 +65,7 @@ std::optional<std::string> ConnectionQuota::add_call(UserId user, bool is_operat
 std::optional<std::string> ConnectionQuota::add_bytes(UserId user, bool is_operator,
                                                       std::size_t bytes) {
   Held& held = by_user_[user];
+  // A difference rather than a sum, which could overflow.
   if (!is_operator &&
       bytes > limits_.bytes_of_user_max - std::min(limits_.bytes_of_user_max, held.bytes)) {
     forget_idle(user);

@@ -1,3 +1,5 @@
+// Blocking calls for commands: each runs the event loop until its answer. Exceptions of the
+// transport become errors here, and nowhere else.
 #include "wire/controller_client.h"
 
 #include <capnp/rpc-twoparty.h>
@@ -40,6 +42,8 @@ struct ControllerClient::State {
   /// to wait for whoever reads our output, is not the other end's silence.
   kj::Promise<void> silence() {
     const auto limit = std::chrono::microseconds(timeout.microseconds());
+    // Looked at again when something was heard meanwhile, so that the timer is set once for each
+    // timeout.
     return io.provider->getTimer()
         .afterDelay(timeout.microseconds() * kj::MICROSECONDS)
         .then([this, limit]() -> kj::Promise<void> {
@@ -66,6 +70,7 @@ class SinkImpl final : public schema::PageSink::Server {
     const auto bytes = context.getParams().getBytes();
     const Status read =
         visit_(std::string_view(reinterpret_cast<const char*>(bytes.begin()), bytes.size()));
+    // Throws into the query's own call, which ends with it.
     KJ_REQUIRE(read.has_value(), "malformed page");
     return kj::READY_NOW;
   }
@@ -89,6 +94,7 @@ Error error_of(const kj::Exception& exception) {
   const std::string reason = reason_of(exception);
   if (exception.getType() == kj::Exception::Type::DISCONNECTED &&
       !reason.starts_with(kRefusalBegins)) {
+    // In Slurm's words, as its commands say when slurmctld is gone.
     return {ErrorCode::kUnavailable, "Zero Bytes were transmitted or received",
             exception.getDescription().cStr()};
   }
@@ -117,6 +123,7 @@ void ControllerClient::set_timeout(Duration timeout) { state_->timeout = timeout
 Result<std::unique_ptr<ControllerClient>> ControllerClient::connect(kj::AsyncIoContext& io,
                                                                     const std::string& address,
                                                                     std::optional<Duration> limit) {
+  // Without a limit a connection takes as long as the kernel lets it.
   const int fd = limit ? TRY(connect_within(address, *limit)) : TRY(connect_to(address));
   return std::unique_ptr<ControllerClient>(new ControllerClient(std::make_unique<State>(io, fd)));
 }
@@ -167,6 +174,7 @@ Status ControllerClient::query_pages(const Query& query,
     write(call.initQuery(), query);
     const std::function<Status(std::string_view)> noted = [&](std::string_view bytes) {
       const Status visited = visit(bytes);
+      // After the visit: the time that we take for a page is not the other end's silence.
       state_->heard();
       return visited;
     };
@@ -228,6 +236,7 @@ Result<LogAnswer> ControllerClient::read_logs(const LogQuery& query, Duration wa
 
 RequestId fresh_request_id() {
   RequestId id;
+  // 0 means that no number is set: drawn again.
   while (!id.is_set()) {
     [[maybe_unused]] const auto ignored = ::getrandom(&id, sizeof id, 0);
   }

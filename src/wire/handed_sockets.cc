@@ -1,3 +1,5 @@
+// Descriptors that were handed over may be anything by now: each is looked at before it is
+// believed.
 #include "wire/handed_sockets.h"
 
 #include <fcntl.h>
@@ -25,8 +27,10 @@ bool is_listening(int fd) {
 HandedSockets::HandedSockets(const std::vector<int>& descriptors) {
   for (const int fd : descriptors) {
     kj::AutoCloseFd& socket = sockets_.emplace_back();
+    // The standard streams are not ours to close.
     if (fd <= STDERR_FILENO) continue;
     socket = kj::AutoCloseFd(fd);
+    // From now on it closes with the next execution, unless it is handed on again.
     keep_when_executing(fd, false);
     if (!is_listening(fd)) socket = nullptr;
   }
@@ -40,14 +44,17 @@ Result<TcpListener> HandedSockets::listen(const std::string& address, std::size_
   for (std::size_t i = 0; i < sockets_.size(); ++i) {
     if (sockets_[i].get() < 0) continue;
     const TcpEndpoint there = endpoint_at(sockets_[i]);
+    // By its port; where any port will do, by its position in the configuration.
     const bool is_it = wanted.port == there.port || (wanted.port == 0 && i == position);
     if (!is_it || wanted.host != there.host || is_given(there)) continue;
+    // A copy: this object closes its own.
     const int fd = ::fcntl(sockets_[i], F_DUPFD_CLOEXEC, 0);
     if (fd < 0)
       return fail(ErrorCode::kUnavailable, "cannot listen on " + address, std::strerror(errno));
     given_.push_back(there);
     return TcpListener{fd, with_port(address, there.port)};
   }
+  // Sockets that nobody has taken, and that would keep the new one from listening.
   for (kj::AutoCloseFd& socket : sockets_) {
     if (socket.get() < 0 || is_given(endpoint_at(socket))) continue;
     if (overlap(endpoint_at(socket), wanted)) socket = nullptr;

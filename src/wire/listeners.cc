@@ -1,3 +1,5 @@
+// What holds a port is found in the kernel's tables, because an attempt to bind says only that
+// somebody does.
 #include "wire/listeners.h"
 
 #include <netinet/in.h>
@@ -12,6 +14,7 @@
 namespace muster {
 namespace {
 
+// The state TCP_LISTEN. Source: proc(5), /proc/net/tcp.
 constexpr std::string_view kListen = "0A";
 constexpr std::size_t kV4Offset = 12;  ///< of an IPv4 address in its mapped form
 
@@ -46,6 +49,7 @@ bool parse_number(std::string_view text, Number& number, int base) {
 /// The kernel prints addresses as numbers of 32 bits in this machine's order.
 bool parse_endpoint(std::string_view text, bool is_v6, TcpEndpoint& endpoint) {
   const std::size_t words = is_v6 ? 4 : 1;
+  // Eight digits a word, a colon and four digits of the port.
   if (text.size() != words * 8 + 5 || text[words * 8] != ':') return false;
   std::array<std::uint8_t, 16> host{};
   for (std::size_t i = 0; i < words; ++i) {

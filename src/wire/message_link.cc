@@ -24,12 +24,14 @@ void MessageLink::wake(bool is_written) {
 void MessageLink::send(std::string bytes) {
   if (is_broken_) return;
   const auto size = static_cast<std::uint32_t>(bytes.size());
+  // Lowest byte first.
   for (unsigned i = 0; i < 4; ++i) waiting_.push_back(static_cast<char>((size >> (8 * i)) & 0xff));
   waiting_ += bytes;
   if (!std::exchange(is_writing_, true)) tasks_.add(write_loop());
 }
 
 kj::Promise<void> MessageLink::write_loop() {
+  // One write at a time; what is sent meanwhile goes with the next.
   if (waiting_.empty()) {
     is_writing_ = false;
     wake(true);
@@ -59,6 +61,7 @@ kj::Promise<void> MessageLink::read_one() {
   return stream_->tryRead(header_, 4, 4).then([this](std::size_t n) -> kj::Promise<void> {
     std::uint32_t size = 0;
     for (unsigned i = 0; i < 4; ++i) size |= static_cast<std::uint32_t>(header_[i]) << (8 * i);
+    // The end of the stream, or what no peer of ours sends.
     if (n < 4 || size > kMessageMax) return kj::READY_NOW;
     body_.resize(size);
     return stream_->tryRead(body_.data(), size, size)

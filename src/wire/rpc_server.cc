@@ -1,3 +1,7 @@
+// For each connection: a stream that bounds what comes in, an RPC system, and a capability that
+// speaks for the identity that the kernel gave (SO_PEERCRED). Whatever a peer does ends its own
+// connection alone. All that is counted is released by destructors, so that nothing stays counted
+// whichever way a call ends.
 #include "wire/rpc_server.h"
 
 #include <capnp/rpc-twoparty.h>
@@ -47,6 +51,7 @@ class AgentLink {
   }
   void end() {
     if (sender_ == nullptr) return;
+    // Signals that were not heard are kept for the node's next connection.
     calls_->agent_lost(node_, *sender_, sender_->unheard());
     sender_ = nullptr;
   }
@@ -73,6 +78,7 @@ class AgentPortImpl final : public schema::AgentPort::Server {
   explicit AgentPortImpl(std::shared_ptr<AgentLink> link) : link_(std::move(link)) {}
   kj::Promise<void> deliver(DeliverContext context) override {
     const auto messages = context.getParams().getMessages();
+    // Bounded before they are read: a list of empty elements costs its sender nothing.
     records::require_sized(messages);
     for (const auto wire : messages) {
       FromAgent message;
@@ -106,6 +112,7 @@ class CallCount {
   ~CallCount() {
     quota_.drop_call(user_);
     --activity_->calls;
+    // Idle counts from the answer, not from the call.
     activity_->last = timer_.now();
   }
 
@@ -133,11 +140,13 @@ class ControllerImpl final : public schema::Controller::Server {
     auto call = begin_call();
     const auto params = context.getParams();
     const auto asked = params.getRequests();
+    // Before anything is decoded.
     KJ_REQUIRE(asked.size() <= kRequestsMax, "too many requests in one batch", asked.size());
     records::require_sized(asked);
     std::vector<Request> requests;
     for (const auto wire : asked) read(wire, requests.emplace_back());
     const RequestId id{params.getRequestHigh(), params.getRequestLow()};
+    // The message's memory goes back before the core is asked.
     context.releaseParams();
     return clients_->submit(identity_, std::move(requests), id)
         .then([context](std::vector<Reply>&& replies) mutable {
@@ -169,6 +178,7 @@ class ControllerImpl final : public schema::Controller::Server {
   kj::Promise<void> wait(WaitContext context) override {
     auto call = begin_call();
     const auto params = context.getParams();
+    // A number from outside becomes an enumerator: checked first.
     KJ_REQUIRE(params.getUntil() <= 2, "unknown condition");
     const WaitFor wanted{StepId{JobId(params.getJob()), params.getAttempt(), params.getStep()},
                          static_cast<WaitUntil>(params.getUntil()), params.getLaunchKey()};
@@ -203,6 +213,7 @@ class ControllerImpl final : public schema::Controller::Server {
 
   kj::Promise<void> registerNode(RegisterNodeContext context) override {
     KJ_REQUIRE(agents_ != nullptr, "this socket serves clients");
+    // Once for each connection: a second would take the first one's place unseen.
     KJ_REQUIRE(!link_->is_registered(), "registered already");
     FromAgent hello;
     read(context.getParams().getHello(), hello);
@@ -218,11 +229,13 @@ class ControllerImpl final : public schema::Controller::Server {
     const auto node = agents_->agent_registered(identity_, get<RegisterNode>(hello), *sender);
     const ClusterIdentity cluster = agents_->cluster_identity();
     results.setClusterId(cluster.cluster_id);
+    // Also with a refusal: the agent learns from it which cluster this is.
     results.setEpoch(cluster.epoch.value());
     if (!node.has_value()) {
       write(results.initError(), node.error());
       return kj::READY_NOW;
     }
+    // Only now messages may go: before the node was known there was nobody to be lost.
     link_->begin(*node, std::move(sender));
     results.setController(kj::heap<AgentPortImpl>(link_));
     return kj::READY_NOW;
@@ -231,6 +244,7 @@ class ControllerImpl final : public schema::Controller::Server {
  private:
   kj::Own<CallCount> begin_call() {
     KJ_REQUIRE(clients_ != nullptr, "this socket serves agents");
+    // An exception that the client may repeat its request after.
     if (const auto refusal = quota_.add_call(identity_.user, identity_.is_operator))
       kj::throwFatalException(overloaded(*refusal));
     return kj::heap<CallCount>(quota_, identity_.user, activity_, timer_);
@@ -242,6 +256,7 @@ class ControllerImpl final : public schema::Controller::Server {
     const std::size_t size = bytes.size();
     if (const auto refusal = quota.add_bytes(reader.user, reader.is_operator, size))
       return overloaded(*refusal);
+    // Released when the page has been received, or the call has failed.
     auto release = kj::defer([&quota, user = reader.user, size] { quota.drop_bytes(user, size); });
     auto request = sink.pageRequest(capnp::MessageSize{size / sizeof(capnp::word) + 16, 0});
     request.setBytes(kj::arrayPtr(reinterpret_cast<const kj::byte*>(bytes.data()), size));
@@ -262,6 +277,7 @@ class ControllerImpl final : public schema::Controller::Server {
 struct Connection {
   explicit Connection(AgentCalls* agents) : link(std::make_shared<AgentLink>(agents)) {}
   KJ_DISALLOW_COPY(Connection);
+  // The agent's loss is told before anything of the connection goes.
   ~Connection() { link->end(); }
   std::shared_ptr<AgentLink> link;
   kj::Own<kj::AsyncIoStream> stream;
@@ -315,12 +331,14 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
 
   void adopt(int fd) {
     const auto identity = peer_identity(fd, options.operators);
+    // Who cannot be identified is nobody.
     if (!identity.has_value()) {
       ::close(fd);
     } else if (const auto refusal = quota.add_connection(identity->user, identity->is_operator)) {
       refuse(fd, *refusal);
     } else {
       const UserId user = identity->user;
+      // What was counted must not stay so when serving fails.
       KJ_IF_MAYBE (exception,
                    kj::runCatchingExceptions([&] { serve(socket_stream(io, fd), *identity); })) {
         quota.drop_connection(user);
@@ -333,6 +351,7 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
   void refuse(int fd, const std::string& reason) {
     const kj::TimePoint now = io.provider->getTimer().now();
     if (now - reasons_since >= 1 * kj::SECONDS) {
+      // A second of its own: the count begins anew.
       reasons_since = now;
       reasons = 0;
     }
@@ -350,6 +369,8 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
         kj::evalNow([&] { return peer.write(bytes.asBytes().begin(), bytes.asBytes().size()); });
     auto sink = kj::heapArray<kj::byte>(4096);
     auto rest = sink.asPtr();
+    // An end in one direction, so that the peer reads the reason; a plain close with unread bytes
+    // would reset the connection and lose it.
     auto gone = sent.then([&peer, rest]() mutable {
       peer.shutdownWrite();
       return until_gone(peer, rest);
@@ -376,6 +397,7 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
     const UserId user = identity.user;
     const bool is_operator = identity.is_operator;
     StreamHooks hooks;
+    // By value: with a message that is still in use, hooks may outlive the connection.
     hooks.hold = [this, user, is_operator](std::size_t bytes) {
       return quota.add_bytes(user, is_operator, bytes);
     };
@@ -386,11 +408,13 @@ struct RpcServer::State final : kj::TaskSet::ErrorHandler {
     it.rpc.emplace(capnp::makeRpcServer(
         *it.network, schema::Controller::Client(kj::heap<ControllerImpl>(
                          clients, agents, identity, quota, it.activity, it.link, timer))));
+    // How much of one peer's unanswered calls may be under way.
     it.rpc->setFlowLimit(options.flow_limit_words);
     auto close = kj::newPromiseAndFulfiller<void>();
     it.close = kj::mv(close.fulfiller);
     connections.insert(&it);
     auto done = it.network->onDisconnect().exclusiveJoin(kj::mv(close.promise));
+    // The connection goes with its end, whichever side began it.
     tasks.add(done.attach(kj::mv(connection), kj::defer([this, &it, user] {
                             connections.erase(&it);
                             quota.drop_connection(user);

@@ -1,3 +1,6 @@
+// Descriptors are non-blocking and close-on-exec from the start, so that no child inherits one.
+// Unix sockets are found by path, whose length the kernel bounds at 107 bytes; longer ones go
+// through the directory's descriptor.
 #include "wire/socket.h"
 
 #include <fcntl.h>
@@ -67,6 +70,7 @@ Result<int> connect_unix(const std::string& path, int extra = 0) {
     ::close(fd);
     return fail(error);
   }
+  // Connecting may wait, reading and writing not.
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
   return fd;
 }
@@ -79,6 +83,7 @@ bool is_made_within(int fd, Duration limit) {
     errno = ETIMEDOUT;
     return false;
   }
+  // Writable also where it failed: the error is asked for.
   int error = 0;
   socklen_t size = sizeof error;
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) return true;
@@ -105,6 +110,7 @@ Result<int> connect_tcp(const std::string& address, std::optional<Duration> limi
   bool is_connected = fd >= 0 && ::connect(fd, found->ai_addr, found->ai_addrlen) == 0;
   if (fd >= 0 && !is_connected && limit && errno == EINPROGRESS)
     is_connected = is_made_within(fd, *limit);
+  // errno before anything may change it.
   const Error error = unavailable("cannot connect to " + address);
   ::freeaddrinfo(found);
   if (!is_connected) {
@@ -134,6 +140,7 @@ Result<int> listen_unix(const std::string& path, unsigned mode) {
     return fail(ErrorCode::kAlreadyExists, "somebody listens on " + path,
                 "another process of this cluster is running: stop it first");
   }
+  // Left over: nobody answered.
   ::unlink(name.address.sun_path);
   if (::bind(fd, as_sockaddr(name), sizeof name.address) != 0 ||
       ::chmod(name.address.sun_path, mode) != 0 || ::listen(fd, 4096) != 0) {
@@ -176,6 +183,7 @@ Result<ResolvedAddress> resolve(const std::string& address) {
   const auto [host, port] = TRY(host_and_port(address));
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
+  // Without a host: all addresses.
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
   if (const int code =
@@ -197,6 +205,7 @@ Result<BoundSocket> try_bind(const std::string& address) {
   bound.endpoint = endpoint_of(resolved.get());
   bound.fd = ::socket(resolved.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int reuse = 1;
+  // Connections of the process before, in TIME_WAIT, do not keep the port.
   ::setsockopt(bound.fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
   if (bound.fd < 0 || ::bind(bound.fd, resolved.get(), resolved.size) != 0) bound.error = errno;
   return bound;
@@ -214,6 +223,7 @@ Result<int> bind_tcp(const std::string& address) {
 
 bool has_peer_left(kj::AsyncIoStream& connection) {
   KJ_IF_MAYBE (fd, connection.getFd()) {
+    // Without reading: what has come stays to be read.
     pollfd polled{*fd, POLLRDHUP, 0};
     return ::poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
   }
@@ -249,14 +259,17 @@ Result<TcpEndpoint> resolve_tcp(const std::string& address) {
 
 Status check_listen(const std::string& address, std::span<const int> own) {
   const BoundSocket bound = TRY(try_bind(address));
+  // Closed in any case: this only asks.
   const kj::AutoCloseFd held(bound.fd);
   if (bound.error == 0) return {};
   errno = bound.error;
   const Error error = unavailable("cannot listen on " + address);
+  // The address itself is the trouble, not who holds it.
   if (bound.error != EADDRINUSE) return fail(error);
   std::vector<std::uint64_t> inodes;
   for (const int socket : own) {
     const TcpEndpoint there = endpoint_at(socket);
+    // Our own, exactly there: it will be handed over or closed.
     if (there.host == bound.endpoint.host && there.port == bound.endpoint.port) return {};
     struct stat about {};
     if (::fstat(socket, &about) == 0) inodes.push_back(about.st_ino);
@@ -271,6 +284,7 @@ Status check_listen(const std::string& address, std::span<const int> own) {
     const bool is_apart = is_any_v6(socket.endpoint) && !bound.endpoint.is_v6;
     if (!is_own && !is_apart) return fail(error);
   }
+  // The port is held by a socket that does not listen, or that the tables do not show.
   if (!is_own_in_the_way) return fail(error);
   // The port is ours. Whether the host is this machine's shows with another one.
   const BoundSocket elsewhere = TRY(try_bind(address.substr(0, address.rfind(':')) + ":0"));
@@ -286,6 +300,7 @@ Result<int> connect_to(const std::string& address) {
 }
 
 Result<int> connect_within(const std::string& address, Duration limit) {
+  // A Unix socket has nothing to wait for but its own queue.
   if (address.rfind("unix:", 0) == 0) return connect_unix(address.substr(5), SOCK_NONBLOCK);
   return connect_tcp(address, limit);
 }

@@ -1,3 +1,4 @@
+// What kj would set again is set already.
 #include "wire/socket_stream.h"
 
 namespace muster {

@@ -1,3 +1,5 @@
+// Of a connection over loopback the kernel knows both sockets: the peer's is the one with the two
+// ends exchanged, and sock_diag names its user. Any other caller goes by address.
 #include "wire/tcp_peer.h"
 
 #include <arpa/inet.h>
@@ -38,6 +40,7 @@ std::optional<End> end_of(const sockaddr_storage& address) {
   if (address.ss_family != AF_INET6) return std::nullopt;
   const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
   end.port = v6.sin6_port;
+  // Mapped addresses count as IPv4: one caller must not count twice.
   end.is_v6 = !IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr);
   std::memcpy(end.address.data(), v6.sin6_addr.s6_addr + (end.is_v6 ? 0 : 12), end.is_v6 ? 16 : 4);
   return end;
@@ -47,6 +50,7 @@ std::optional<End> end_of(const sockaddr_storage& address) {
 std::string network_of(const End& end) {
   char text[INET6_ADDRSTRLEN] = {};
   End shown = end;
+  // The lower 64 bits are the host's own choice. Source: RFC 4291, section 2.5.1.
   if (end.is_v6) std::memset(shown.address.data() + 8, 0, 8);
   ::inet_ntop(end.is_v6 ? AF_INET6 : AF_INET, shown.address.data(), text, sizeof text);
   return end.is_v6 ? fmt::format("{}/64", text) : text;
@@ -64,6 +68,7 @@ DiagRequest question_about(const End& peer, const End& own) {
   request.header.nlmsg_flags = NLM_F_REQUEST;
   request.question.sdiag_family = peer.is_v6 ? AF_INET6 : AF_INET;
   request.question.sdiag_protocol = IPPROTO_TCP;
+  // In any state: it may be closing already.
   request.question.idiag_states = ~0U;
   request.question.id.idiag_sport = peer.port;
   request.question.id.idiag_dport = own.port;
@@ -78,6 +83,7 @@ std::optional<UserId> user_of_socket(const End& peer, const End& own) {
   const int fd = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
   if (fd < 0) return std::nullopt;
   const timeval timeout{0, 100'000};
+  // Netlink answers at once or not at all; a tenth of a second bounds the wait.
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
   const DiagRequest request = question_about(peer, own);
   alignas(nlmsghdr) std::array<char, 4096> answer{};
@@ -85,6 +91,7 @@ std::optional<UserId> user_of_socket(const End& peer, const End& own) {
                      ? -1
                      : ::recv(fd, answer.data(), answer.size(), 0);
   ::close(fd);
+  // Only a whole answer to this question is believed.
   const auto* header = reinterpret_cast<const nlmsghdr*>(answer.data());
   const bool is_answer = size >= static_cast<ssize_t>(NLMSG_LENGTH(sizeof(inet_diag_msg))) &&
                          header->nlmsg_type == SOCK_DIAG_BY_FAMILY;
@@ -111,6 +118,7 @@ TcpPeer tcp_peer(kj::AsyncIoStream& connection) {
   if (!peer || !own) return {};
   TcpPeer found;
   found.name = network_of(*peer);
+  // From one of this machine's own addresses to the same one.
   found.is_on_this_machine = peer->is_loopback() || peer->address == own->address;
   if (found.is_on_this_machine) found.user = user_of_socket(*peer, *own);
   if (found.user) found.name = fmt::format("user {}", found.user->value());

@@ -1,3 +1,6 @@
+// The index (dependencies/dependency_index.h) says which jobs are to be looked at and how their
+// dependencies stand; this role turns that into events. It also splits an array whose elements come
+// to different outcomes, which aftercorr alone can bring about.
 #include "workload/dependency_role.h"
 
 #include <array>
@@ -26,6 +29,8 @@ DependencyOutcome DependencyRole::decide_elements_of(const Job& record, const Af
     groups[outcome.is_never ? 2 : outcome.is_satisfied ? 1 : 0].push_back(element);
   };
   std::size_t count = 0;
+  // An element whose index the awaited array never had waits for that array as a whole: when this
+  // ends, every such element may be decided, not only those that moved.
   const bool is_all =
       !affected.elements || (affected.may_be_all && is_awaited_array_over(record, wholes, state_));
   if (!is_all) {
@@ -35,6 +40,8 @@ DependencyOutcome DependencyRole::decide_elements_of(const Job& record, const Af
   } else {
     for (const std::size_t index : remaining.indices()) sort_in(index), ++count;
   }
+  // Elements that were not looked at still wait. Without one that waits the larger group keeps the
+  // record, because each split is an event and a job of its own.
   const bool is_one_waiting = count < remaining.count() || !groups[0].empty();
   const std::size_t kept = is_one_waiting ? 0 : groups[1].size() >= groups[2].size() ? 1 : 2;
   for (std::size_t group = 1; group < groups.size(); ++group) {
@@ -42,6 +49,8 @@ DependencyOutcome DependencyRole::decide_elements_of(const Job& record, const Af
     for (const std::uint32_t element : groups[group])
       engine_.emit(ArraySplit{id, element, state_.next_job()});
   }
+  // All elements of the kept group came to the same outcome, so that its first stands for the
+  // record.
   return kept == 0 ? index_.evaluate(record, state_)
                    : index_.evaluate(record, state_, groups[kept].front());
 }
@@ -52,6 +61,7 @@ void DependencyRole::decide_dependencies() {
   for (const AffectedJob& affected : index_.take_affected(engine_.allowance())) {
     engine_.spend(1);
     const Job* job = state_.jobs().find(affected.job);
+    // Since it was marked it may have started, ended, or lost its dependencies by an update.
     if (job == nullptr || !job->is_pending() || job->dependencies == nullptr ||
         job->eligible_time.is_set())
       continue;
@@ -63,6 +73,8 @@ void DependencyRole::decide_dependencies() {
 }
 
 void DependencyRole::decide_dependencies_of(const Job& job, const DependencyOutcome& outcome) {
+  // Source: sbatch(1), --kill-on-invalid-dep. The reason comes first: end_job copies it into the
+  // end.
   if (outcome.is_never && job.spec->kill_on_invalid_dependency) {
     JobChanged change;
     change.job = job.id;
@@ -73,12 +85,15 @@ void DependencyRole::decide_dependencies_of(const Job& job, const DependencyOutc
     return;
   }
   const bool is_known_never = job.reason == PendingReason::kDependencyNeverSatisfied;
+  // Jobs are marked generously; an outcome that changes nothing recorded is worth no event.
   if (outcome.set == *job.dependencies && !outcome.is_satisfied &&
       outcome.is_never == is_known_never)
     return;
   JobChanged change;
   change.job = job.id;
   change.dependencies = outcome.set;
+  // Satisfied: it becomes eligible. Never: it stays pending with that reason. Open again, after an
+  // update gave it other dependencies: the reason goes.
   if (outcome.is_satisfied) {
     change.eligible_time = admission::eligible_from(now(), *job.spec, &outcome.set);
     change.reason = PendingReason::kNone;

@@ -1,3 +1,8 @@
+// A launch: order_launch ──durable──▶ launch ──▶ sent at once where it is small, else part by part
+// in the queue's turns ──▶ every node's word that it runs, or an end. Whatever stops it on the way
+// (a blob that cannot be read, an agent that refuses, a timeout) leads to fail_launch, which makes
+// up the ends that those nodes will not report. All maps here are derived: a start fills them again
+// from the state (RunRole::begin) and from registrations.
 #include "workload/launch_role.h"
 
 #include <fmt/format.h>
@@ -28,11 +33,13 @@ void give_up_turns(const StepId& step, LaunchQueue& launches) {
 /// The job with the memory that the partition it started in gives by default, where its partitions
 /// differed in that.
 JobSpecRef spec_in_partition(const Job& job, const ClusterState& state) {
+  // Only of several partitions it is open until the start which default memory the job has.
   const bool is_open = job.spec->request.memory_scope == MemoryScope::kDefault &&
                        job.spec->get(JobText::kPartition).find(',') != std::string_view::npos;
   if (!is_open) return job.spec;
   const auto need = resource_need(*job.spec, state.partition(job.partition), state.settings());
   if (!need.has_value() || need->memory_mib == 0) return job.spec;
+  // Specs are shared by all replicas of the process and never changed: the nodes get a copy.
   auto spec = std::make_shared<JobSpec>(*job.spec);
   spec->request.memory_scope = need->memory_scope;
   spec->request.memory_mib = need->memory_mib;
@@ -48,6 +55,8 @@ LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& 
   message.cluster_name = state.settings().cluster_name;
   message.job_node_list = compress_hostlist(node_names(job.run->allocation->nodes, state));
   message.step_node_list = compress_hostlist(node_names(step.layout->nodes, state));
+  // In the order of the job's nodes, as the variables of the kind SLURM_JOB_CPUS_PER_NODE list
+  // them.
   for (const NodeGrant& grant : job.run->allocation->nodes) {
     const std::uint32_t usable =
         usable_cpus(*job.spec, grant.cpus.count(), state.nodes().at(grant.node).config);
@@ -71,6 +80,8 @@ LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& 
   return message;
 }
 
+/// An srun inside a job sends its own environment with the step; every other step has that of the
+/// submission.
 BlobId environment_of(const Job& job, const StepState& step) {
   const bool has_own = step.spec != nullptr && step.spec->environment.value() != 0;
   return has_own ? step.spec->environment : job.spec->environment;
@@ -129,6 +140,7 @@ void LaunchRole::extend_launch(const StepId& step, TimePoint deadline) {
 /// True: the step has been given more time.
 bool LaunchRole::is_launch_held_up(const StepId& step) {
   const auto since = queue_.held_up_since(step, now());
+  // Its nodes have had the whole timeout while nothing else delayed them: the fault is theirs.
   if (!since || *since + state_.settings().launch_timeout <= now()) return false;
   extend_launch(step, *since + state_.settings().launch_timeout);
   return true;
@@ -149,6 +161,8 @@ void LaunchRole::begin_time(const StepId& step, std::span<const std::size_t> par
 void LaunchRole::on_refused(NodeIndex node, const LaunchStep& launch, const std::string& why) {
   queue_.received({launch.id, node});
   Doom doom{"its agent does not take the launch: " + why, launch.launch_key};
+  // An agent objects to a size that every agent should accept: it is this node's fault. Otherwise
+  // the launch is too large for any node.
   if (check_launch_size(launch).has_value()) doom.node = node;
   doomed_launches_[launch.id] = std::move(doom);
 }
@@ -194,12 +208,15 @@ void LaunchRole::fail_launch(const StepId& id, const std::string& why, bool is_n
     if (progress.done.test(i)) continue;
     const NodeIndex node = layout->nodes[i].node;
     // Half of a step is of no use, and one that comes late neither.
+    // Where the step is the whole run, its nodes end all of the run and take no other work until
+    // they say that nothing is left. Of any other step only the tasks are killed.
     if (ends_run && is_node_fault) {
       roles_.nodes->link(node).fenced.insert({id.job, id.attempt});
       engine_.send(node, TerminateJob{id.job, id.attempt, "", Duration()});
     } else {
       engine_.send(node, SignalStep{id, SIGKILL, false, job->run->launch_key_of(*step)});
     }
+    // This part ends by the signal, and its node reports that end itself.
     if (progress.running.test(i)) continue;
     const std::string& blamed = state_.nodes().at(culprit.value_or(node)).config.name;
     const std::string cause = is_node_fault ? fmt::format("node {} {}", blamed, why) : why;
@@ -210,6 +227,7 @@ void LaunchRole::fail_launch(const StepId& id, const std::string& why, bool is_n
           fmt::format("Launch failure: step {}.{} of attempt {}: {}", id.job.value(),
                       id.step == kBatchStep ? "batch" : std::to_string(id.step), id.attempt, why));
     }
+    // The end that this node will not report.
     StepDone gone;
     gone.id = id;
     gone.tasks = {ExitStatus::exited(1)};
@@ -220,6 +238,8 @@ void LaunchRole::fail_launch(const StepId& id, const std::string& why, bool is_n
 }
 
 void LaunchRole::order_launch(const StepId& step) {
+  // From the decision on, not from the sending: what is held up on this side ends with its cause,
+  // too.
   watch_launch(step);
   engine_.launch(step);
 }
@@ -239,6 +259,7 @@ Bytes LaunchRole::bytes_of(BlobId id, const StepId& waiting) {
 void LaunchRole::on_blob(BlobId id, Result<Bytes> bytes) {
   const auto found = waiting_launches_.find(id);
   if (found == waiting_launches_.end()) return;
+  // Moved out first: a launch that still lacks another blob enters itself in the map again.
   const std::set<StepId> steps = std::move(found->second);
   waiting_launches_.erase(found);
   if (!bytes.has_value()) {
@@ -253,6 +274,7 @@ void LaunchRole::on_blob(BlobId id, Result<Bytes> bytes) {
   }
   blobs_.put(id, *bytes);
   for (const StepId& step : steps) {
+    // Held beside the cache, from which the launch's next blob may push this one out.
     fetched_[step][id] = *bytes;
     if (resume_launch(step)) fetched_.erase(step);
   }
@@ -293,8 +315,11 @@ std::size_t LaunchRole::launch_bytes(const Job& job, const StepState& step) cons
     const auto record = state_.blobs().record(id);
     return record ? static_cast<std::size_t>(record->size) : 0;
   };
+  // An estimate for the queue, not the encoded size: it has what can be large.
   std::size_t bytes = size_of(environment_of(job, step)) + job.spec->text.bytes();
   bytes += step.spec == nullptr ? size_of(job.spec->script) : step.spec->text.bytes();
+  // Three lists with a number for each node: CPUs and tasks of the job's nodes, tasks of the
+  // step's.
   bytes +=
       (2 * job.run->allocation->nodes.size() + step.layout->nodes.size()) * sizeof(std::uint32_t);
   return bytes + roles_.policy->launch_bytes(job);
@@ -305,6 +330,8 @@ bool LaunchRole::launch(const StepId& id) {
   const StepState* step = find_launchable(id);
   if (step == nullptr) return true;
   const Job& job = *state_.jobs().find(id.job);
+  // A node that is away or fenced is left out: its registration, or the end of its fence, orders
+  // the launch again.
   std::vector<std::size_t> parts;
   for (std::size_t i = 0; i < step->layout->nodes.size(); ++i) {
     if (is_launchable_on(*step, i)) parts.push_back(i);
@@ -315,6 +342,7 @@ bool LaunchRole::launch(const StepId& id) {
     if (outcome == Launch::kSent) begin_time(id, parts);
     return outcome != Launch::kWaits;
   }
+  // Only names wait in the queue: the message, which is large, is written when its turn has come.
   for (const std::size_t part : parts)
     queue_.add({id, step->layout->nodes[part].node}, job.spec->user, bytes);
   serve_launches();
@@ -329,6 +357,8 @@ void LaunchRole::serve_launches() {
     if (!part) return;
     take_turn(*part);
   }
+  // What is left is work for the next turn (Workload::on_work), so that everybody else is served in
+  // between.
   has_turns_left_ = true;
 }
 
@@ -349,6 +379,7 @@ bool LaunchRole::take_turn(const LaunchPart& part) {
   const auto is_of_part = [&](const SignalStep& one) { return one.id == part.step; };
   if (!own || !is_launchable_on(*step, *own)) {
     queue_.received(part);
+    // Signals are void with their step; where only the node is away they stay until it is back.
     if (step == nullptr) std::erase_if(missed, is_of_part);
     return true;
   }
@@ -389,6 +420,8 @@ LaunchRole::Launch LaunchRole::send_launch(const Job& job, const StepState& step
   };
   if (const Status added = roles_.policy->add_to_launch(job, message); !added.has_value())
     return doom(added.error().text());
+  // After the policy's additions, which count: what is too large ends here, not at each of its
+  // agents.
   if (const Status sized = check_launch_size(message); !sized.has_value())
     return doom(sized.error().text());
   for (const std::size_t part : parts) send_part(message, job, step, part);
@@ -407,6 +440,7 @@ void LaunchRole::send_part(LaunchStep& message, const Job& job, const StepState&
   message.job_grant = job.run->allocation->nodes[message.job_node_rank];
   message.step_grant = grant;
   if (roles_.policy->has_own_parts(job)) {
+    // A copy, so that what one part has of its own does not reach the next node.
     LaunchStep own = message;
     roles_.policy->add_to_part(job, own);
     roles_.port.send(grant.node, own);

@@ -1,3 +1,8 @@
+// Where the state and a node disagree, this file decides who is right. The state is right about
+// what shall run: work that it does not know is fenced, that is, the node takes nothing else until
+// it is gone, and ended. The node is right about what did run: a step that it may have begun is
+// looked for (FindSteps), never launched again. An agent is believed about its own node alone
+// (why_not_of), and about ids and epochs only within bounds.
 #include "workload/node_role.h"
 
 #include <fmt/format.h>
@@ -29,6 +34,8 @@ std::string shortfall(const NodeConfig& config, const RegisterNode& hello) {
   }
   for (const GresPool& pool : config.gres) {
     std::uint32_t found = 0;
+    // Several pools of the agent, each with a type, may together serve one of the configuration
+    // without.
     for (const GresPool& have : hello.gres) {
       if (have.name == pool.name && (pool.type.empty() || have.type == pool.type))
         found += have.count;
@@ -84,6 +91,8 @@ void NodeRole::begin() {
   links_.resize(state_.nodes().all().size());
   for (std::uint32_t i = 0; i < state_.nodes().all().size(); ++i) {
     const Node& node = state_.nodes().at(NodeIndex(i));
+    // A crash came between the event that took the node down and the ends of its jobs: they are
+    // continued.
     if ((node.status.conditions & node_condition::kDown) != 0 && !node.jobs.empty())
       downed_.push_back(NodeIndex(i));
   }
@@ -105,6 +114,7 @@ void NodeRole::mark(NodeIndex node, ConditionChange what, std::optional<std::str
 
 /// Whether the node belongs to this cluster, and what it knows that our state does not.
 std::optional<Error> NodeRole::check_identity(const RegisterNode& hello) {
+  // A spool that has served no cluster yet has no id and fits any.
   const bool is_foreign = !hello.cluster_id.empty() && hello.cluster_id != state_.cluster_id();
   const bool has_absurd_epoch = !is_foreign && hello.epoch > state_.epoch() &&
                                 hello.epoch.value() - state_.epoch().value() > kEpochsLostMax;
@@ -124,6 +134,8 @@ std::optional<Error> NodeRole::check_identity(const RegisterNode& hello) {
                     state_.next_job().value(), state_.epoch().value()),
         "its spool is damaged: stop its agent, empty SlurmdSpoolDir there and start it again"};
   }
+  // No event was emitted so far, and none is: this process starts again, under an epoch beyond the
+  // node's.
   if (!is_foreign && hello.epoch > state_.epoch()) {
     const std::string met = fmt::format(
         "node {} has met epoch {} of this cluster, and this controller leads under epoch {}: its "
@@ -134,6 +146,9 @@ std::optional<Error> NodeRole::check_identity(const RegisterNode& hello) {
     roles_.port.lead_beyond(hello.epoch);
     return Error{ErrorCode::kUnavailable, met, "it starts again under a newer epoch"};
   }
+  // The agent's spool records the highest job id that it was told to start. Ids up to that one
+  // stand in output files and in people's hands: a second job with one would be mixed up with the
+  // first.
   if (hello.job_floor >= state_.next_job()) {
     const auto open = std::ranges::count_if(
         hello.steps, [](const KnownStep& step) { return step.phase != StepPhase::kEnded; });
@@ -177,6 +192,8 @@ Result<NodeIndex> NodeRole::on_register(const RegisterNode& hello) {
                 "stop the other agent first; one that is gone is forgotten after a few seconds");
   }
   const Node& node = state_.nodes().at(*index);
+  // The boot id changes with each boot, the machine id stays. The same machine booted anew has lost
+  // its processes; another machine under this name leaves them running elsewhere.
   const bool is_same_boot = node.status.boot_id.empty() || node.status.boot_id == hello.boot_id;
   const bool is_same_machine =
       is_same_boot || (!hello.machine_id.empty() && hello.machine_id == node.status.machine_id);
@@ -217,6 +234,9 @@ Result<NodeIndex> NodeRole::on_register(const RegisterNode& hello) {
   link.fenced_steps.clear();
   std::size_t others = 0;  // steps there of runs of ours, of which the state knows nothing
   StepId other;
+  // A step that the agent names is one of these: it runs or has ended as the state has it (nothing
+  // to do); its run is over here, or not on this node (the whole run is fenced); its run goes on,
+  // but the step is unknown or the number another launch's (that step alone is fenced).
   for (const KnownStep& known : hello.steps) {
     const Job* job = running_job(state_, known.id.job, known.id.attempt);
     const bool holds_node = std::ranges::binary_search(node.jobs, known.id.job);
@@ -279,6 +299,8 @@ void NodeRole::end_alone(NodeIndex node, const StepId& step, std::uint64_t launc
 
 /// Brings the node to what the state wants: orders that may have been lost are given again.
 void NodeRole::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same_boot) {
+  // Ends come first, so that nothing is launched beside what has to go; signals last, because they
+  // may be for steps that are launched here.
   for (const auto& [job, attempt] : links_[node.value()].fenced) {
     engine_.send(node, TerminateJob{job, attempt, "", Duration()});
   }
@@ -291,6 +313,7 @@ void NodeRole::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same
         step != nullptr && !step->is_running() && known.phase != StepPhase::kEnded;
     if (is_given_up) engine_.send(node, SignalStep{known.id, SIGKILL, false, known.launch_key});
   }
+  // After another boot nothing of its jobs is left: on_register has failed them.
   if (!is_same_boot) return;
   launch_or_find(node, hello);
   for (const JobId id : std::vector<JobId>(state_.nodes().at(node).jobs)) {
@@ -301,6 +324,7 @@ void NodeRole::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same
     }
     // What was ordered while the node was away may not have come through.
     engine_.send(node, roles_.runs->end_of(job));
+    // Told either way: a job that was resumed while the node was away still stands still there.
     if (job.suspend_time.is_set()) {
       engine_.send(node, SuspendJob{id, job.attempt, job.state == JobState::kSuspended});
     }
@@ -327,6 +351,8 @@ void NodeRole::deliver_missed_signals(NodeIndex node) {
 /// before the spool was lost, is not started a second time: the agent finds out what became of it,
 /// before anything else is ordered about its job.
 void NodeRole::launch_or_find(NodeIndex node, const RegisterNode& hello) {
+  // A cluster id that differs, also an empty one, means a new or emptied spool: steps may run there
+  // of which it has no record.
   const bool may_have_forgotten = hello.cluster_id != state_.cluster_id() || hello.has_lost_records;
   FindSteps wanted;
   for (const JobId id : state_.nodes().at(node).jobs) {
@@ -338,6 +364,8 @@ void NodeRole::launch_or_find(NodeIndex node, const RegisterNode& hello) {
         return known.id == step.id && known.launch_key == job.run->launch_key_of(step);
       });
       if (is_named) continue;
+      // The state or an earlier word of the node has it as begun, or nobody can say that it has
+      // not.
       if (may_have_forgotten || roles_.runs->progress(step.id).running.test(*part)) {
         // It counts as begun until the agent has found out: nothing else may launch it meanwhile.
         roles_.runs->progress(step.id).running.set(*part);
@@ -375,6 +403,8 @@ void NodeRole::welcome_back(NodeIndex index) {
   const std::uint16_t conditions = state_.nodes().at(index).status.conditions;
   if ((conditions & node_condition::kNotResponding) == 0 || links_[index.value()].is_fenced())
     return;
+  // Source: slurm.conf(5), ReturnToService: with 0 an operator decides about a node that was
+  // silent.
   const bool is_forgiven = state_.settings().return_to_service != 0;
   const std::uint16_t over = is_forgiven ? node_condition::kDownBySilence : std::uint16_t{0};
   mark(index, {0, static_cast<std::uint16_t>(node_condition::kNotResponding | over)});
@@ -414,6 +444,7 @@ void NodeRole::drain_for(NodeIndex index, const std::string& reason) {
   NodeChanged change;
   change.node = index;
   change.set_conditions = node_condition::kDrainByOrder;
+  // The text of an order that still stands is not written over.
   if ((node.status.conditions & node_condition::kOrders) == 0) change.reason = reason;
   engine_.emit(std::move(change));
 }
@@ -491,6 +522,8 @@ void NodeRole::hear(NodeIndex index, const FromAgent& message) {
     } else {
       engine_.send(index, AcknowledgeStep{done->id, done->launch_key});
     }
+    // This end may have lifted the last fence: only then does the node count as responding, and
+    // what waited for that is launched.
     welcome_back(index);
     if (was_fenced && !link.is_fenced()) launch_on(index);
   } else if (const auto* clean = get_if<JobClean>(&message)) {
@@ -503,6 +536,7 @@ void NodeRole::hear(NodeIndex index, const FromAgent& message) {
     const Job* job = running_job(state_, clean->job, clean->attempt);
     if (job == nullptr || !job->is_completing()) return;
     // Nothing of it runs there: a step that was to run there and never reported is over as well.
+    // The ids are collected first: each end below changes the list that is walked.
     std::vector<StepId> lost;
     for (const StepState& step : job->run->steps) {
       if (step.is_running()) lost.push_back(step.id);
@@ -660,6 +694,7 @@ void NodeRole::notice_pause() {
 bool NodeRole::may_judge(const Job& job) const {
   const Duration since = now() - timeout_since_;
   if (since > roles_.options.silence || job.run == nullptr) return true;
+  // For the first second nobody is judged: the agents' messages of the pause are still being read.
   if (since < kPause) return false;
   return std::ranges::all_of(job.run->allocation->nodes, [&](const NodeGrant& grant) {
     return links_[grant.node.value()].is_connected;
@@ -686,6 +721,7 @@ void NodeRole::watch_nodes() {
     engine_.spend(state_.nodes().at(index).jobs.size());
     // The second is what its next word takes back.
     constexpr std::uint16_t kGone = node_condition::kDownBySilence | node_condition::kNotResponding;
+    // Before its jobs are failed: none of them may be placed there again.
     if ((conditions & node_condition::kDownBySilence) == 0) mark(index, {kGone, 0});
     if (!state_.nodes().at(index).jobs.empty()) {
       fence_jobs_on(index);

@@ -1,3 +1,9 @@
+// What the parts of a step report is gathered in memory (StepProgress) until all parts are in; then
+// one StepEnded says what the step came to and, where the step was the run, one JobEnding what the
+// run came to. Orders to the nodes follow in the same turn (finish_endings), and nodes that have
+// nothing left of the job are released. The last release ends the run: the job is over or goes back
+// to the queue (after_clean). A crash in between loses progress alone, because agents repeat an end
+// until it is acknowledged.
 #include "workload/run_role.h"
 
 #include <fmt/format.h>
@@ -46,6 +52,8 @@ StepPart whole_of(const StepState& step, const StepProgress& progress) {
 JobState step_state(const Job& job, const StepPart& whole, bool is_timeout) {
   const bool is_killed =
       is_finished(job.state) && job.state != JobState::kCompleted && job.state != JobState::kFailed;
+  // The order decides: the job's fate, the step's own time limit, a signal from outside, memory,
+  // and only then what the tasks returned.
   const bool is_out_of_memory = whole.exit.signal() == kOutOfMemorySignal;
   if (is_killed && !whole.exit.is_success()) return job.state;
   if (is_timeout) return JobState::kTimeout;
@@ -128,6 +136,7 @@ void RunRole::begin_lease(JobId job) {
 Reply RunRole::renew_lease(JobId id, const Identity& identity) {
   Reply reply;
   const Job* job = state_.jobs().find(id);
+  // A job that is gone is no error here: its client hears of that where it waits for it.
   if (job != nullptr && !access::may_control(*job, identity)) {
     reply.error = Error{ErrorCode::kPermissionDenied, "Access/permission denied",
                         "only its owner or an operator may keep an allocation"};
@@ -229,6 +238,7 @@ void RunRole::end_with_step(JobId id, const StepEnded& ended, const StepProgress
   const bool is_batch = ended.step.step == kBatchStep;
   const bool is_only =
       job.spec->kind == JobKind::kRun && job.first_step != nullptr && ended.step.step == 0;
+  // Any other step ends alone: those of salloc, and those that a script starts.
   if (!is_batch && !is_only) return;
   JobEnding ending;
   ending.job = id;
@@ -253,6 +263,8 @@ void RunRole::end_with_step(JobId id, const StepEnded& ended, const StepProgress
   // One that loses its supervisor wherever it runs is the fault of none of the nodes.
   const bool is_trial = job.spec->trial.value() != 0;
   const bool is_lost_again = progress.is_lost && ending.requeue_after;
+  // Counted in a row: any other end starts the count anew. A trial is not held here, because its
+  // policy counts its restarts (refine_ending).
   const bool is_own_doing = is_lost_again && ++lost_runs_[id] >= NodeLink::kLossesMax;
   if (!is_lost_again || (is_own_doing && !is_trial)) lost_runs_.erase(id);
   if (is_own_doing && !is_trial) {
@@ -291,6 +303,8 @@ void RunRole::on_ending(const Job& job) {
     after_clean(job.id);
     return;
   }
+  // These texts end the line "CANCELLED AT ..." that the job's output gets, as from Slurm's
+  // slurmstepd.
   std::string cause;
   switch (job.state) {
     case JobState::kTimeout: cause = "DUE TO TIME LIMIT"; break;
@@ -442,6 +456,8 @@ void RunRole::tell_nodes(const Job& job, const ToAgent& message) {
 /// When the nodes themselves may end the job, should nobody reach them.
 ChangeEnd RunRole::end_of(const Job& job) const {
   const TimePoint end =
+      // The grace moves the end (slurm.conf(5), OverTimeLimit), so that nodes do not end the job
+      // before the controller would.
       job.end_time.is_set() ? job.end_time + over_time_limit(job) : TimePoint::never();
   return ChangeEnd{job.id, job.attempt, end, end - std::max(now(), state_.time())};
 }
@@ -508,6 +524,7 @@ Reply RunRole::create_step(const PreparedStep& request, const Identity& identity
   reply.is_started = true;
   engine_.apply(draft);
   roles_.launches->order_launch(*reply.step);
+  // A repeat after a lost answer gets this one, and no second step is started.
   if (command.request.is_set())
     engine_.emit(RequestAnswered{command.request, identity.user, {reply}});
   return reply;
@@ -574,6 +591,7 @@ void RunRole::hold_suspect(JobId suspect) {
   if (job == nullptr || job->is_over()) {
     engine_.warn(died + ", which is not in its state: see what this log says of the stop");
   } else if (!job->is_pending()) {
+    // Nothing is done to what runs: a hold would not reach it, and an end would cost its work.
     engine_.warn(
         fmt::format("{}, which has begun and cannot be held: if it does so again, stop it and run "
                     "`musterd --drop-job {}`",

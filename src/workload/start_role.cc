@@ -1,3 +1,7 @@
+// Two ways lead from waiting to running: the starts of a plan (on_plan), and between plans the fast
+// path (sched/fast_path.h) for jobs that are new or for which room has appeared. Both end in
+// commit, which checks the start against the present state, because every plan was made from an
+// older one. The snapshot is the core's own, fed event by event like the planner's.
 #include "workload/start_role.h"
 
 #include <algorithm>
@@ -25,6 +29,8 @@ void StartRole::on_event(const Event& event) { feed_.on_event(event, state_); }
 void StartRole::compile() { feed_.compile(state_); }
 
 void StartRole::before_flush(Seq seq) {
+  // So many batches may pass while a plan is made; one from before them is treated as of revision
+  // 0.
   constexpr std::size_t kRevisionsKept = 100'000;
   revisions_.emplace_back(seq, snapshot_.revision());
   while (revisions_.size() > kRevisionsKept) revisions_.pop_front();
@@ -94,12 +100,14 @@ std::optional<JobId> StartRole::first_of(const sched::Successor& successor,
                                          std::span<const NodeIndex> freed) const {
   if (successor.shape.value() >= snapshot_.shapes().size()) return std::nullopt;
   const sched::Shape& shape = snapshot_.shape(successor.shape);
+  // Places of shapes are used again; the serial tells the shape that the plan meant.
   if (shape.serial != successor.serial || shape.ready.empty()) return std::nullopt;
   if (!sched::may_start_on(snapshot_, shape, freed)) return std::nullopt;
   return shape.ready.begin()->job;
 }
 
 bool StartRole::try_start(JobId job) {
+  // Counted whatever comes of it: the cost is in looking at every node.
   --tries_left_;
   const auto result =
       sched::try_start_now(snapshot_, *plan_, job, std::max(now(), state_.time()), &fast_memo_);
@@ -161,6 +169,7 @@ bool StartRole::commit_start(const sched::Start& start) {
   const auto allocation = choose_resources(state_, start, snapshot_);
   if (!allocation) return false;
   JobId id = start.job;
+  // The last element keeps the id of the record: nothing is split off for it.
   if (is_record && job->array->remaining.indices.count() > 1) {
     const auto index =
         static_cast<std::uint32_t>(job->array->remaining.indices.lowest(1).indices().front());

@@ -63,6 +63,7 @@ bool SweepRole::joins_sweep(const Command& command) {
 }
 
 bool SweepRole::begin_sweep(const Command& command) {
+  // In a batch of several requests, which is atomic, it is drafted together with the others.
   if (command.requests.size() != 1) return false;
   auto sweep = sweep_of(command.requests.front(), command.identity, state_);
   if (!sweep) return false;

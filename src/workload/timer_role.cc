@@ -1,3 +1,6 @@
+// A change of a job only adds timers (arm); whether one still holds is judged when it fires. So a
+// limit that moves needs no search, and the job's timers go together with its run. What leaves
+// memory waits for history: ended jobs by MinJobAge, steps of jobs that have many.
 #include "workload/timer_role.h"
 
 #include <algorithm>
@@ -72,6 +75,7 @@ void TimerRole::arm(const Job& job) {
   if (job.run != nullptr && job.run->stop)
     engine_.timers().set(Timer{job.run->stop->deadline, job.id, job.attempt, TimerKind::kStop});
   if (job.state != JobState::kRunning || !job.end_time.is_set()) return;
+  // With the grace of OverTimeLimit, as end_of() gives it to the nodes.
   engine_.timers().set(Timer{job.end_time + roles_.runs->over_time_limit(job), job.id, job.attempt,
                              TimerKind::kLimit});
   for (const int percent : mailed_time_shares(*job.spec)) {
@@ -141,6 +145,8 @@ void TimerRole::warn(const Job& job) {
   for (const StepState& step : job.run->steps) {
     if (!step.is_running()) continue;
     const bool is_batch = step.id.step == kBatchStep;
+    // Source: sbatch(1), --signal: with "B:" the batch shell alone, without it the steps but not
+    // the shell.
     if (is_batch != job.spec->signal_batch_only) continue;
     for (const NodeGrant& grant : step.layout->nodes) {
       engine_.send(grant.node, SignalStep{step.id, job.spec->signal_number, is_batch,
@@ -185,6 +191,7 @@ void TimerRole::evict_some() {
     const bool is_needed =
         elements != nullptr && (elements->size() > 1 || elements->begin()->second != job->id);
     const TimePoint due = job->end_time + state_.settings().min_job_age;
+    // It has run again since this entry was made.
     if (due > now()) {
       again.push_back({due, eviction.job, eviction.ended});
     } else if (is_needed) {

@@ -1,3 +1,6 @@
+// In which order the roles hear of events, of time and of the end of a turn is decided here and
+// nowhere else. Roles with an index (starts, dependencies) hear of every event; what a kind of
+// event sets in motion beyond that stands in Follower.
 #include "workload/workload.h"
 
 #include <utility>
@@ -25,6 +28,7 @@ void Workload::load() {
 }
 
 void Workload::begin(const CoreStart& start) {
+  // Nodes first: the other roles ask for their links.
   nodes_.begin();
   timers_.begin(recovered_);
   runs_.begin();
@@ -151,6 +155,7 @@ struct Workload::Follower {
   }
   void operator()(const JobResumed& event) {
     const Job& resumed = job(event.job);
+    // The new end first: no task may run again towards the old one.
     workload.timers_.arm(resumed);
     workload.runs_.tell_nodes(resumed, workload.runs_.end_of(resumed));
     workload.runs_.tell_nodes(resumed, SuspendJob{resumed.id, resumed.attempt, false});
@@ -167,6 +172,7 @@ struct Workload::Follower {
 
 void Workload::after_event(const Event& event) {
   starts_.on_event(event);
+  // The indexes first: what the follower sets in motion asks them.
   dependencies_.on_event(event);
   for (Mail& mail : mails_about(event, state_)) engine_.mail(std::move(mail));
   visit(Follower{*this}, event.body);
@@ -198,6 +204,7 @@ bool Workload::settle() {
   runs_.finish_endings();
   dependencies_.decide_dependencies();
   const bool is_all_tried = starts_.settle();
+  // Last: ends have made room within their jobs, and starts have made jobs that have room.
   runs_.retry_waiting_steps();
   return is_all_tried && !runs_.has_endings();
 }

@@ -62,7 +62,9 @@ constexpr kj::Duration kTick = 250 * kj::MILLISECONDS;
 /// Tells this agent from every other of its name.
 std::uint64_t draw_agent_id() {
   std::uint64_t id = 0;
+  // Without random numbers the process id must do: only agents of one name are told apart by it.
   if (::getrandom(&id, sizeof id, 0) != sizeof id) id = static_cast<std::uint64_t>(::getpid());
+  // 0 stands for no agent.
   return id | 1;
 }
 
@@ -113,6 +115,7 @@ class AgentProgram final : public AgentWorld,
 
   void run() {
     std::vector<Spool::Known> known;
+    // The spool first: it is locked, and says which cluster this agent serves.
     auto spool = Spool::open(options_.spool, known);
     if (!spool.has_value()) die(spool.error().text());
     spool_.emplace(std::move(spool).value());
@@ -127,6 +130,7 @@ class AgentProgram final : public AgentWorld,
                  "asked what runs here\n",
                  options_.spool);
     agent_.emplace(std::move(self_), ::geteuid(), *this);
+    // Steps of before: their supervisors dial in, or their ends are found in the spool.
     for (const Spool::Known& step : known)
       agent_->adopt(step.id, step.launch_key, step.done, steady_now());
     start_spawner();
@@ -144,10 +148,13 @@ class AgentProgram final : public AgentWorld,
     std::vector<const LaunchStep*> pointers;
     for (const LaunchStep& step : steps) pointers.push_back(&step);
     Status recorded;
+    // The time that this process ran is measured beside the time that passed (write_time.h).
     const TimeTaken taken = time_taken([&] { recorded = spool_->launched(pointers); });
     TRY(recorded);
+    // Too late: nothing was handed to the spawner, so that nothing has begun.
     TRY(judge_write(taken));
     const TimePoint now = steady_now();
+    // A supervisor that comes up too late by this time starts nothing.
     const std::string launch_time = std::to_string(now.microseconds());
     for (const LaunchStep& step : steps) {
       std::string bytes = spool_->log_path();
@@ -167,6 +174,7 @@ class AgentProgram final : public AgentWorld,
     spool_->acknowledged(step);
     std::error_code ignored;  // a supervisor that was killed leaves its step's folders
     std::filesystem::remove_all(view_folder(options_.spool, step), ignored);
+    // The run's folder goes with its batch step, or with the last of its other steps.
     if (step.step != kBatchStep && spool_->has_steps_of(step)) return;
     ::unlink(script_path(options_.spool, step).c_str());
     ::unlink(stop_path(options_.spool, step).c_str());
@@ -210,6 +218,7 @@ class AgentProgram final : public AgentWorld,
     fmt::print(stderr,
                "muster-agent: the supervisor of step {}.{} (pid {}) does not answer: it is ended\n",
                step.job.value(), step.step, pid);
+    // Its lock goes with it, and the step is cleaned up after as lost.
     ::kill(pid, SIGKILL);
   }
   Heartbeat measure() override { return measure_host(); }
@@ -225,6 +234,7 @@ class AgentProgram final : public AgentWorld,
     if (controller_ != nullptr) controller_->close();
   }
   bool is_output_stored(const StepId& step) override {
+    // Looked at now and not with the next tick: the step's last bytes have just been written.
     shipper_.on_tick(steady_now());
     return !shipper_.has_output_of(step);
   }
@@ -274,6 +284,7 @@ class AgentProgram final : public AgentWorld,
     spec.standard_error = STDERR_FILENO;
     const auto pid = start_process(spec);
     if (!pid.has_value()) die(pid.error().text());
+    // Only our end is left: the spawner ends when that is closed.
     ::close(fds[1]);
     spawner_ = fds[0];
   }
@@ -287,6 +298,7 @@ class AgentProgram final : public AgentWorld,
       const ssize_t n = ::send(spawner_, record.data() + sent, record.size() - sent, MSG_NOSIGNAL);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) {
+        // The spawner has died: another one reads the record from its beginning.
         ::close(spawner_);
         start_spawner();
         sent = 0;
@@ -302,6 +314,7 @@ class AgentProgram final : public AgentWorld,
     return holder_of_key(supervisors_lock_path(options_.spool), supervisor_key(step));
   }
   void listen() {
+    // Supervisors run as root or as this user.
     const auto fd = listen_unix(options_.spool + "/agent.sock", 0600);
     if (!fd.has_value()) die(fd.error().text());
     listen_fd_ = *fd;
@@ -331,11 +344,13 @@ class AgentProgram final : public AgentWorld,
     const auto* running = get_if<StepRunning>(&*message);
     const auto* done = get_if<StepDone>(&*message);
     if (running == nullptr && done == nullptr) return;
+    // The first message says whose supervisor it is.
     if (!id) {
       const StepId step = running != nullptr ? running->id : done->id;
       MessageLink* before = links_.open(step, *link);
       if (!agent_->on_step_linked(step,
                                   running != nullptr ? running->launch_key : done->launch_key)) {
+        // The step is again the supervisor's that had it.
         links_.reopen(step, before);
         const TerminateJob end{step.job, step.attempt, "", Duration()};
         return link->send(records::encode_message(ToAgent(end)));
@@ -351,14 +366,17 @@ class AgentProgram final : public AgentWorld,
   // ---- the controller ----
   kj::Promise<void> controller_loop() {
     const auto fd = connect_to("unix:" + options_.controller);
+    // The controller may be starting: it is dialled until it answers.
     if (!fd.has_value()) return redial();
     controller_ = std::make_unique<AgentClient>(io_, *fd, [this](const ToAgent& message) {
       if (const auto* received = get_if<OutputReceived>(&message)) {
         shipper_.on_received(*received, steady_now());
+        // Ends that waited for their output may be told now.
         if (received->is_end) agent_->on_output_stored();
         return;
       }
       agent_->on_controller(message, steady_now());
+      // Messages of one round share a turn, so that their launches share a sync.
       schedule_end();
     });
     return controller_->register_node(agent_->registration())
@@ -366,11 +384,13 @@ class AgentProgram final : public AgentWorld,
           const bool may_serve =
               answer.cluster.cluster_id.empty() || agent_->on_cluster(answer.cluster, steady_now());
           if (answer.refusal) {
+            // Said once and not at each attempt.
             if (answer.refusal->text() != last_refusal_)
               fmt::print(stderr, "muster-agent: {}\n", answer.refusal->text());
             last_refusal_ = answer.refusal->text();
           }
           if (answer.refusal || !may_serve) return kj::READY_NOW;
+          // Output first: ends wait for it.
           shipper_.on_connected(steady_now());
           agent_->on_registered(steady_now());
           return controller_->on_disconnect();
@@ -443,6 +463,7 @@ class AgentProgram final : public AgentWorld,
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = {};
   ::gethostname(name, sizeof name - 1);
+  // Slurm's NodeName is the host's name without its domain.
   return std::string(name).substr(0, std::string(name).find('.'));
 }
 
@@ -462,10 +483,12 @@ int run(const std::string& conf_path, const std::string& name) {
   options.node_name = name;
   options.cluster = conf->cluster.settings.cluster_name;
   options.hosts_file = conf->daemons.hosts_file;
+  // Beside this program, so that it is of the same version.
   options.stepd = own_folder() + "/muster-stepd";
   // Absolute, as its supervisors have it: cgroups and the marks of tasks are named by it.
   options.spool = std::filesystem::absolute(
       replaced(replaced(conf->daemons.spool_folder, "%n", name), "%h", host_name()));
+  // Agents have a socket of their own beside the clients'.
   const std::string& address = conf->daemons.controller_address;
   options.controller =
       (address.rfind("unix:", 0) == 0 ? folder_of(address.substr(5)) : folder_of(conf_path)) +
@@ -477,6 +500,8 @@ int run(const std::string& conf_path, const std::string& name) {
   if (node == nullptr) die(fmt::format("{} has no node {}: name one with -N", conf_path, name));
   options.cores_per_socket = node->cores_per_socket;
   options.threads_per_core = node->threads_per_core;
+  // Pretended only where the configuration overrides what is there
+  // (SlurmdParameters=config_overrides).
   RegisterNode self = take_inventory(conf->daemons.is_config_override ? node : nullptr);
   self.node_name = name;
   auto io = kj::setupAsyncIo();

@@ -1,3 +1,5 @@
+// A thread ticks while a call blocks. Time between two ticks counts as run up to kTickMax; for what
+// lies beyond the whole process stood still.
 #include "apps/agent/running_clock.h"
 
 #include <algorithm>
@@ -65,6 +67,7 @@ class RunningClock {
 }  // namespace
 
 TimeTaken time_taken(const std::function<void()>& work) {
+  // By CLOCK_BOOTTIME, which counts while the machine is suspended.
   const TimePoint begin = steady_now();
   RunningClock clock;
   work();

@@ -1,3 +1,6 @@
+// In a round of the loop messages of agents (by RPC) and of other threads (by channel) are given to
+// the core, and one turn ends for all of them. Commands wait in commands_ while a follower is too
+// far behind, or while nodes that were there before have not been heard.
 #include <fmt/format.h>
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
@@ -39,8 +42,10 @@ class CoreThread final : public AgentCalls {
   }
   kj::Promise<void> tick() {
     return io_.provider->getTimer().afterDelay(kTick).then([this] {
+      // The time first: everything in this turn is judged by it.
       keep_time();
       core_.on_tick(cluster_now());
+      // Also without news: what held commands back may be over.
       take_commands();
       end_turn();
       if (++ticks_ % kTicksPerLoads == 0) push_node_loads();
@@ -55,6 +60,7 @@ class CoreThread final : public AgentCalls {
                   "nodes register from root or the controller's user alone");
     }
     auto node = core_.on_register(hello, cluster_now());
+    // From here on this connection is the node's, and an older one is not heard any more.
     if (node.has_value()) (*senders_)[node->value()] = &sender;
     has_news_of_nodes_ = has_news_of_nodes_ || node.has_value();
     schedule_end();
@@ -62,8 +68,10 @@ class CoreThread final : public AgentCalls {
   }
   ClusterIdentity cluster_identity() const override { return core_.identity(); }
   bool agent_message(NodeIndex node, AgentSender& sender, const FromAgent& message) override {
+    // Another connection has taken its place.
     if ((*senders_)[node.value()] != &sender) return false;
     const bool is_obeyed = core_.on_agent(node, message, cluster_now());
+    // Only what was obeyed: an agent's word about another node's trial is not stored.
     if (const auto* output = get_if<OutputSent>(&message); output != nullptr && is_obeyed) {
       channels_.logs.push(OutputPush{node, output->fragment});
     }
@@ -82,6 +90,7 @@ class CoreThread final : public AgentCalls {
       (*senders_)[node.value()] = nullptr;
       core_.on_agent_lost(node);
     }
+    // Whichever connection they were given to, the signals are the node's.
     core_.on_unheard(node, unheard);
   }
   void agent_received(NodeIndex node, AgentSender& sender, const StepId& step) override {
@@ -117,6 +126,7 @@ class CoreThread final : public AgentCalls {
   void receive(PlanResult& plan) { core_.on_plan(std::move(plan), cluster_now()); }
   void receive(BatchDurable& note) { core_.on_durable(note.seq, cluster_now()); }
   void receive(JournalFailure& failure) {
+    // Another controller leads: this one must not touch anything again.
     if (failure.error.code == ErrorCode::kConflict) stop_process(failure.error.text());
     restart_process(failure.error.text());
   }
@@ -131,6 +141,7 @@ class CoreThread final : public AgentCalls {
   bool is_congested() const {
     Backlog backlog;
     backlog.journal = channels_.journal.size();
+    // The slower of the two gateways counts.
     backlog.gateway = std::max(channels_.gateway.size(), channels_.http.size());
     backlog.searches = channels_.search.size();
     backlog.logs = channels_.logs.size();
@@ -151,6 +162,7 @@ class CoreThread final : public AgentCalls {
     if (clock_.is_other_jump(told_jump_)) {
       told_jump_ = clock_.jump();
       log_line(told_jump_ == Duration() ? "the wall clock is back" : clock_.warning());
+      // Shown by scontrol ping.
       channels_.gateway.push(ClockStatus{clock_.warning()});
     }
     if (const auto jump = clock_.believed_jump()) restart_for_clock(*jump);
@@ -214,6 +226,7 @@ void run_core(Channels& channels, Core& core, ChannelCorePort& port, const Daemo
   auto thread = kj::heap<CoreThread>(channels, core, beginning.clock, io);
   thread->attach(port.senders());
   if (port.crash_record() != nullptr) port.crash_record()->watch_this_thread();
+  // Before the step: Engine::start moves the time by it.
   core.start(beginning.epoch, std::move(beginning.config),
              cluster_now() - beginning.core.clock_step, beginning.core);
   port.senders().resize(

@@ -1,3 +1,6 @@
+// A question to another thread is a token and a promise: the answer comes back into this host's
+// inbox with the token. Tokens of the two hosts begin at numbers far apart, so that an answer finds
+// its host (Channels::asker).
 #include "apps/musterd/gateway_host.h"
 
 #include <algorithm>
@@ -86,11 +89,14 @@ kj::Promise<Result<std::string>> GatewayHost::token(TokenOwner owner, TimePoint 
                                     "set MusterHttp=HOST:PORT in slurm.conf"));
   }
   const TimePoint now = cluster_now();
+  // No longer than tokens may last here.
   const TimePoint latest = now + Duration::hours(24) * http_.token_days;
   const TimePoint end = std::min(until, latest);
+  // Until the end of a day, so that equal requests of one day give the same token.
   const TimePoint day =
       end_of_day(end) > latest ? end_of_day(end) - Duration::hours(24) : end_of_day(end);
   TokenQuestion question = IssueToken{owner, TokenKind::kMade, day, now};
+  // Short ones are for a command's own calls and stand in no list.
   if (end <= now + kSessionMax) question = IssueSession{std::move(owner), end, now};
   return ask_tokens(std::move(question)).then([](Result<TokenAnswer> made) -> Result<std::string> {
     if (!made.has_value()) return fail(made.error());
@@ -112,6 +118,7 @@ kj::Promise<Result<MetricAnswers>> GatewayHost::measure(std::vector<MetricQuesti
   return kj::mv(promise);
 }
 void GatewayHost::forget_trials(std::vector<TrialId> trials) {
+  // Both stores have something of a deleted trial.
   ExpiredLogs logs;
   for (const TrialId trial : trials) logs.owners.push_back({LogOwnerKind::kTrial, trial.value()});
   channels_.logs.push(std::move(logs));
@@ -142,6 +149,7 @@ void GatewayHost::receive(ClockStatus& status) {
   replica_.set_clock_warning(std::move(status.warning));
 }
 void GatewayHost::receive(ExpiredLogsAsked&) {
+  // By this gateway's state: the log thread has none of its own.
   channels_.logs.push(ExpiredLogs{expired_logs(gateway_.state(), cluster_now())});
 }
 void GatewayHost::receive(LogFindings& found) {

@@ -1,3 +1,5 @@
+// The clients' thread: a gateway over its replica, and a socket that everybody may open. Who a
+// client is, the kernel says (SO_PEERCRED).
 #include <kj/async-io.h>
 
 #include "apps/musterd/gateway_host.h"
@@ -17,6 +19,7 @@ void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions&
                  int listen_fd) {
   auto io = kj::setupAsyncIo();
   GatewayHost host(channels, channels.gateway, 0, replica, io, options.http);
+  // This gateway alone collects checkpoints.
   host.gateway().begin();
   ServerOptions server_options;
   server_options.operators = options.operators;

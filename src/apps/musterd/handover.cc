@@ -1,3 +1,5 @@
+// A run executes itself anew, with the same process id, and leaves to the next what that must not
+// lose: in its environment, as numbers of descriptors that live through execve.
 #include "apps/musterd/handover.h"
 
 #include <fmt/format.h>
@@ -44,6 +46,7 @@ Next& next() {
 std::string take_variable(const char* name) {
   const char* value = std::getenv(name);
   std::string taken = value == nullptr ? "" : value;
+  // Taken out, so that no child sees it.
   ::unsetenv(name);
   return taken;
 }
@@ -59,6 +62,7 @@ std::string read_whole(int fd) {
 
 /// -1: there is no room for it, and the next run reads the files.
 int write_conf(const ConfTexts& texts) {
+  // Without MFD_CLOEXEC: it is to live through execve.
   const int fd = ::memfd_create("musterd configuration", 0);
   if (fd < 0) return -1;
   if (write_whole(fd, conf_texts_bytes(texts)) == 0) return fd;
@@ -69,6 +73,7 @@ int write_conf(const ConfTexts& texts) {
 /// `name`, where given: a variable that the next run reads.
 [[noreturn]] void start_again(const std::string& why, const char* name, const std::string& value) {
   log_line(why + ": starting again from what is stored");
+  // Other threads go on meanwhile and send what is ready.
   ::usleep(kReplyTravels);
   // Held for good: the environment is nobody else's until it is handed over.
   const std::lock_guard lock(next().mutex);
@@ -92,6 +97,7 @@ Handover take_handover(char** arguments) {
   const std::string beyond = take_variable(kLeadBeyond);
   const auto conf = parse_whole32(take_variable(kConf));
   const std::string sockets = take_variable(kSockets);
+  // Even then all variables have been taken: none may reach a child.
   if (!given.goes_on) return given;
   given.is_clock_believed = !believed.empty();
   given.lead_beyond = Epoch(std::strtoull(beyond.c_str(), nullptr, 10));
@@ -102,6 +108,7 @@ Handover take_handover(char** arguments) {
   if (given.conf.empty()) log_line("the run before left no configuration: it is read again");
   for (const std::string& word : split_list(sockets)) {
     const auto fd = parse_whole32(word);
+    // -1 keeps the position, which is that of the address in the configuration.
     given.sockets.push_back(fd ? static_cast<int>(*fd) : -1);
   }
   return given;

@@ -27,6 +27,7 @@ constexpr std::size_t kKeyBytes = 32;
 Result<std::string> read_or_make_key(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string key((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  // Of any other size: cut off by a crash, and made anew.
   if (key.size() == kKeyBytes) return key;
   key.assign(kKeyBytes, '\0');
   if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(kKeyBytes))
@@ -34,6 +35,7 @@ Result<std::string> read_or_make_key(const std::string& path) {
   const std::string fresh = path + ".new";
   const int fd = ::open(fresh.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
   int error = fd < 0 ? errno : write_whole(fd, key);
+  // Written under another name first: a crash leaves no half of a key.
   const bool is_kept = error == 0 && ::fsync(fd) == 0 && ::rename(fresh.c_str(), path.c_str()) == 0;
   if (error == 0 && !is_kept) error = errno;
   if (fd >= 0) ::close(fd);
@@ -42,6 +44,7 @@ Result<std::string> read_or_make_key(const std::string& path) {
 }
 
 std::string cluster_uuid(const std::string& key) {
+  // Derived from the key, so that both live equally long.
   const std::string digest = sha256("cluster " + key);
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -67,6 +70,7 @@ struct WantedAddress {
 /// Requires: MusterHttp is configured.
 std::array<WantedAddress, 2> wanted_addresses(const DaemonOptions& options) {
   const HttpSettings& http = options.http;
+  // Services have a port of their own on the same host where none is configured.
   const std::string beside = http.listen.substr(0, http.listen.rfind(':')) + ":0";
   const std::string services = http.services_listen.empty() ? beside : http.services_listen;
   return {WantedAddress{"MusterHttp", http.listen, options.state_folder + "/http.address"},
@@ -140,6 +144,7 @@ Result<HttpListeners> find_listeners(const std::array<WantedAddress, 2>& wanted,
     return open_one(one, [&](const std::string& address) { return open(one, address); });
   });
   if (found.has_value()) warning = moved_text(wanted, *found);
+  // A run that was begun by hand ends with its error instead.
   if (found.has_value() || !before.goes_on) return found;
   warning = found.error().text();
   sockets.start_over();
@@ -173,6 +178,7 @@ Result<bool> exclude_each_other(const std::string& one, const std::string& other
 Result<ServedHttp> open_http(const DaemonOptions& options, const Handover& before) {
   ServedHttp place;
   if (options.http.listen.empty()) {
+    // HTTP is not configured: sockets of the run before are closed.
     const HandedSockets closed(before.sockets);
     return place;
   }

@@ -41,6 +41,7 @@ class HttpThread final : public api::ApiPort {
 
   kj::Promise<std::vector<Reply>> submit(const api::Caller& caller,
                                          std::vector<Request> requests) override {
+    // The run that a token was given to may have ended since the connection was made.
     if (const Status alive = gateway().check_token(caller.claims); !alive.has_value()) {
       Reply reply;
       reply.error = alive.error();
@@ -196,6 +197,7 @@ class Listener final : private kj::TaskSet::ErrorHandler {
     auto connection = socket_stream(io_, fd);
     const int one = 1;  // an answer is not kept back until the one before it was acknowledged
     connection->setsockopt(IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    // Counted by whom the kernel says it is.
     const TcpPeer peer = tcp_peer(*connection);
     const auto entry =
         book_.take(peer.name, peer.user && (*peer.user == operator_ || peer.user->value() == 0));
@@ -275,6 +277,7 @@ void run_http(Channels& channels, QueryReplica& replica, const DaemonOptions& op
   std::vector<char> buffer(1 << 16);
   passwd entry{};
   passwd* found = nullptr;
+  // A user without an entry goes by number.
   const bool is_known =
       ::getpwuid_r(options.operator_uid, &entry, buffer.data(), buffer.size(), &found) == 0 &&
       found != nullptr;
@@ -304,6 +307,7 @@ void run_http(Channels& channels, QueryReplica& replica, const DaemonOptions& op
   settings.errorHandler = errors;
   kj::Timer& timer = io.provider->getTimer();
   kj::HttpServerSettings proving_settings = settings;
+  // Of the last connections, which must show a token at once.
   proving_settings.headerTimeout = kProvingTimeout;
   const auto serve = [&](api::Door door, bool must_prove) {
     const api::Entrance entrance{door, must_prove};

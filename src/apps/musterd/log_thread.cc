@@ -1,3 +1,5 @@
+// Events, output and answers are taken in their order; then one store for all of the output, so
+// that a sync serves many; then the readers' questions; deletions in the gaps.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,6 +39,7 @@ class ChannelLogPort final : public LogPort {
 int timeout_ms(const LogRole& role) {
   const TimePoint next = role.next_tick();
   if (next.is_never()) return kIdleMs;
+  // Rounded up: a wait must not end just before its time.
   return static_cast<int>(
       std::clamp<std::int64_t>((next - cluster_now()).milliseconds() + 1, 0, kIdleMs));
 }

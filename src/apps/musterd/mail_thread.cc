@@ -36,6 +36,7 @@ ProcessSpec process_for(const MailOrder& order) {
                       fmt::format("SLURM_JOB_ID={}", order.mail.job.value()),
                       "SLURM_JOB_NAME=" + order.mail.job_name,
                       "SLURM_JOB_MAIL_TYPE=" + order.mail.type};
+  // A folder that is there for every user.
   spec.work_dir = "/";
   const bool is_root = ::geteuid() == 0;
   spec.user = ProcessUser{is_root ? order.mail.user.value() : ::geteuid(),
@@ -44,6 +45,7 @@ ProcessSpec process_for(const MailOrder& order) {
 }
 
 void send(const MailOrder& order) {
+  // An option, or more than one line.
   if (order.mail.to.starts_with('-') || one_line(order.mail.to) != order.mail.to) {
     log_failure(order, "not sent: that is no address");
     return;

@@ -51,6 +51,7 @@ namespace {
 
 std::string draw_cluster_id() {
   std::uint64_t bits[2] = {};
+  // Without random numbers the time must do: it only tells clusters apart.
   if (::getrandom(bits, sizeof bits, 0) != sizeof bits)
     bits[0] = static_cast<std::uint64_t>(wall_time().microseconds());
   return fmt::format("{:016x}{:016x}", bits[0], bits[1]);
@@ -192,6 +193,7 @@ Result<Setup> set_up(const std::string& path, ConfFiles files, bool goes_on = fa
   const std::string folder = folder_of(path);
   const std::string& address = setup.conf.daemons.controller_address;
   setup.options.state_folder = setup.conf.daemons.state_folder;
+  // "unix:" names a path; else the sockets lie beside the configuration.
   setup.options.client_socket =
       address.rfind("unix:", 0) == 0 ? address.substr(5) : folder + "/controller.sock";
   setup.options.agent_socket = folder_of(setup.options.client_socket) + "/agents.sock";
@@ -205,6 +207,7 @@ Result<Setup> set_up(const std::string& path, ConfFiles files, bool goes_on = fa
   for (const ControllerHost& host : setup.conf.daemons.controllers)
     setup.options.own_hosts.insert(setup.options.own_hosts.end(), {host.name, host.address});
   setup.options.cluster_name = setup.conf.cluster.settings.cluster_name;
+  // As they were read: the next run begins with the same texts.
   setup.texts = files.texts();
   return setup;
 }
@@ -291,12 +294,14 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state, Epoch b
   recovered.logs =
       TRY(named(log_options.path,
                 wait_for_room(setup.options, [&] { return open_sqlite_logs(log_options); })));
+  // Before the lead is taken: an epoch that history has met counts as well.
   const HistoryMark mark = TRY(recovered.history->mark());
   recovered.epoch = TRY(wait_for_room(
       setup.options, [&] { return recovered.journal->take_lead(std::max(beyond, mark.epoch)); }));
   recovered.clock = TRY(recovered.journal->clock());
   recovered.start = TRY(recover_beside_history(*recovered.journal, state, mark));
   if (!recovered.start.verdict.warning.empty()) log_line(recovered.start.verdict.warning);
+  // A new job with the same bytes must not be given the damaged ones.
   for (const BlobId damaged : TRY(recovered.journal->recorded_damaged()))
     state.do_not_share(damaged);
   recovered.config = std::make_shared<const ClusterConfig>(setup.conf.cluster);
@@ -335,6 +340,7 @@ std::map<std::string, NodeStatus> first_status(const SlurmConf& conf) {
 CoreBeginning begin_core(const Recovered& recovered, const SlurmConf& conf,
                          const ClusterState& state, JobId suspect, bool is_believed) {
   const ClockReading reading = read_clocks();
+  // The steady clock begins anew with each boot.
   const bool is_same_boot = recovered.clock && recovered.clock->boot == boot_number() &&
                             recovered.clock->steady <= reading.steady;
   const auto away =
@@ -362,6 +368,7 @@ Status read_again(const std::string& conf_path, const DaemonOptions& running,
   TRY(make_state_folder(setup.options.state_folder, false));
   TRY(check_http_addresses(setup.options, http));
   hand_over_conf(std::move(setup.texts));
+  // After the answer: the client is to hear that its request was good.
   std::thread([] {
     std::this_thread::sleep_for(kReplyTravels);
     restart_process("scontrol reconfigure");
@@ -370,10 +377,14 @@ Status read_again(const std::string& conf_path, const DaemonOptions& running,
 }
 
 int run(const std::string& conf_path, const Handover& before) {
+  // In an order in which each part finds what it needs: configuration, lock, crash record, stores
+  // and lead, replay, history, HTTP's sockets, replicas, the sockets of clients and agents; threads
+  // come last.
   auto setup = set_up_to_run(conf_path, before);
   if (!setup.has_value()) die(setup.error().text());
   hand_over_conf(setup->texts);
   const DaemonOptions& options = setup->options;
+  // Before anything is opened: two controllers must not write one state.
   lock_state(options.state_folder);
 
   auto opened = CrashRecord::open(options.state_folder + "/crash_note");
@@ -383,6 +394,7 @@ int run(const std::string& conf_path, const Handover& before) {
   const std::unique_ptr<CrashRecord> crash_record =
       opened.has_value() ? std::move(*opened) : nullptr;
   const std::uint32_t deaths = crash_record == nullptr ? 0 : crash_record->deaths();
+  // Twice over the same job is no accident.
   const JobId suspect = deaths >= kDeathsMax ? crash_record->last_job() : JobId();
   if (deaths > 0)
     log_line(fmt::format("the last run ended while it worked on job {}: {} in a row",
@@ -417,6 +429,7 @@ int run(const std::string& conf_path, const Handover& before) {
   QueryReplica replica(options.host, options.version, http->address);
   replica.set_boot_time(wall_time());
   replica.set_http_warning(http->warning);
+  // Copies, which share specifications and other immutable parts.
   planner.state().copy_from(core.state());
   replica.state().copy_from(core.state());
   std::unique_ptr<QueryReplica> http_replica;
@@ -432,6 +445,7 @@ int run(const std::string& conf_path, const Handover& before) {
   log_line(fmt::format("epoch {}: recovered {} jobs at batch {}", recovered->epoch.value(),
                        core.state().jobs().size(), core.state().seq().value()));
 
+  // Everybody may connect; who it is, the kernel says.
   const auto client_fd =
       wait_for_room(options, [&] { return listen_unix(options.client_socket, 0777); });
   if (!client_fd.has_value()) die(client_fd.error().text());
@@ -439,6 +453,7 @@ int run(const std::string& conf_path, const Handover& before) {
       wait_for_room(options, [&] { return listen_unix(options.agent_socket, 0600); });
   if (!agent_fd.has_value()) die(agent_fd.error().text());
 
+  // Detached: they end with the process.
   std::thread([&] { run_journal(*channels, *recovered->journal, options); }).detach();
   if (const auto tidy = recovered->journal->tidy_beside())
     std::thread([&channels = *channels, tidy] { run_tidier(channels, tidy); }).detach();
@@ -462,6 +477,7 @@ int run(const std::string& conf_path, const Handover& before) {
     std::thread([&] { run_tokens(*channels, **tokens); }).detach();
     std::thread([&] { run_http(*channels, *http_replica, options, *http); }).detach();
   }
+  // The gateway has this thread.
   run_gateway(*channels, replica, options, *client_fd);
   return 0;
 }
@@ -478,6 +494,7 @@ void die(const std::string& text) {
 /// The state that the journal makes, at the number that the running controller says it stands at
 /// (else at its end).
 int check(const std::string& conf_path) {
+  // Without a look at owners: whoever only looks needs to trust nobody.
   const auto setup = set_up(conf_path, ConfFiles());
   if (!setup.has_value()) die(setup.error().text());
   std::optional<PingView> live;
@@ -486,6 +503,7 @@ int check(const std::string& conf_path) {
       client.has_value()) {
     Query query;
     query.kind = QueryKind::kPing;
+    // Asked first: the journal is replayed to where the controller stood then.
     [[maybe_unused]] const Status asked =
         (*client)->query(query, [&](Page page) { live = page.ping; });
   }
@@ -555,6 +573,7 @@ int drop(const std::string& conf_path, const std::string& number) {
   if (!epoch.has_value()) die(epoch.error().text());
   auto batch = drop_job(state, JobId(*id), *epoch, state.time());
   if (!batch.has_value()) die(batch.error().text());
+  // With the clock that is stored: for the cluster no time has passed.
   const auto clock = (*journal)->clock();
   const Status stored = (*journal)->append({std::make_shared<const EventBatch>(std::move(*batch))},
                                            clock.has_value() && *clock ? **clock : JournalClock());
@@ -586,6 +605,7 @@ int main_of(int argc, char** argv) {
   }
   if (const Status raised = raise_open_files(kDaemonFilesMin); !raised.has_value())
     die(raised.error().text());
+  // Files of the state are this user's alone.
   ::umask(077);
   ::signal(SIGPIPE, SIG_IGN);
   if (!dropped.empty()) return drop(conf, dropped);

@@ -38,6 +38,7 @@ class JournalChannels final : public JournalRolePort {
   void on_durable(Seq seq) override { channels_.core.push(BatchDurable{seq}); }
   void on_failure(const Error& error) override { channels_.core.push(JournalFailure{error}); }
   void on_blob(const FetchBlob& asked, Result<std::string> bytes) override {
+    // 0 is the core's own question.
     if (asked.token != 0) {
       channels_.asker(asked.token).push(BlobAnswer{asked.token, std::move(bytes)});
     } else if (bytes.has_value()) {
@@ -83,6 +84,7 @@ std::optional<std::string> group_name(gid_t id) {
 std::vector<std::string> groups_of(const char* user, gid_t group) {
   std::vector<gid_t> ids(64);
   auto count = static_cast<int>(ids.size());
+  // It says how many there are, where they are more.
   if (::getgrouplist(user, group, ids.data(), &count) < 0) {
     ids.resize(static_cast<std::size_t>(count));
     if (::getgrouplist(user, group, ids.data(), &count) < 0) return {};
@@ -96,6 +98,7 @@ std::vector<std::string> groups_of(const char* user, gid_t group) {
 }
 
 CallerNames look_up(UserId user, GroupId group) {
+  // A user without an entry goes by number.
   CallerNames names{std::to_string(user.value()), std::to_string(group.value())};
   std::vector<char> buffer(1 << 16);
   passwd entry{};
@@ -116,6 +119,7 @@ void wait_for(int fd, int timeout_ms) {
   ::poll(&poll_fd, 1, timeout_ms);
 }
 
+// Linux gives each thread a priority of its own. Source: setpriority(2).
 void lower_priority() { ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 5); }
 
 void run_journal(Channels& channels, Journal& journal, const DaemonOptions& options) {
@@ -156,6 +160,7 @@ void take_up_forecast(Channels& channels, const PlannerRole& planner, ForecastQu
     Reply refusal;
     refusal.error = task.error();
     channels.asker(question->token).push(CommandAnswer{question->token, {std::move(refusal)}});
+    // Answered: another question may be taken up.
     questions.done();
   }
 }
@@ -192,6 +197,7 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
   planner.start();
   CheckpointRole checkpoints({}, recovered);
   const auto to_journal = [&](ToJournal message) {
+    // A credit for each slice: here the planner waits for the journal.
     if (std::holds_alternative<CheckpointSlice>(message)) channels.checkpoint_slices.take();
     channels.journal.push(std::move(message));
   };
@@ -214,11 +220,13 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
     }
     take_up_forecast(channels, planner, questions);
     auto plan = planner.plan(cluster_now());
+    // The plan is made: what this thread dies of next is not that job's doing.
     if (crash_record != nullptr) crash_record->works_on(JobId());
     if (plan) {
       channels.gateway.push(PlanReported{plan->report});
       channels.core.push(std::move(*plan));
     }
+    // Between two batches the replica stands still.
     checkpoints.write_if_due(planner.state(), to_journal);
   }
 }
@@ -249,6 +257,7 @@ void run_history(Channels& channels, HistoryStore& store) {
     }
     const bool is_idle = ended.empty() && queries.is_empty();
     const Status stored = role.store(std::move(ended));
+    // Nothing may end that history does not take: the next run begins with what is stored.
     if (!stored.has_value()) restart_process(history_refusal(stored.error()));
     // What history has on stable storage, the journal may give up and the core may forget.
     if (const auto seq = role.sync(is_idle, steady_time())) {
@@ -264,6 +273,7 @@ void run_search(Channels& channels, SearchRole& role) {
   for (;;) {
     for (SearchDecision& decision : role.decide(cluster_now())) {
       Command command;
+      // As an operator: a search speaks for no user.
       command.identity.is_operator = true;
       command.requests.push_back(std::move(decision));
       channels.core.push(std::move(command));
@@ -320,6 +330,8 @@ void run_metrics(Channels& channels, MetricStore& store) {
     }
     store_all();
     if (messages.empty()) {
+      // Nothing is waited for: some of what lies in memory goes into blocks, and some of what was
+      // deleted goes.
       [[maybe_unused]] const auto compacted = store.compact(10'000);
       [[maybe_unused]] const auto swept = store.sweep(10'000);
     }

@@ -35,6 +35,7 @@ int supervise(std::string bytes, const std::filesystem::path& start_folder,
               muster::StepdOptions options) {
   const std::size_t path_end = bytes.find('\0');
   const std::size_t time_end = bytes.find('\0', path_end + 1);
+  // No launch of our agent's.
   if (time_end == std::string::npos) return 1;
   auto order = muster::records::decode_to_agent(std::string_view(bytes).substr(time_end + 1));
   if (!order.has_value()) return 1;
@@ -100,6 +101,7 @@ int main(int argc, char** argv) {
   }
   options.program_folder = own_folder();
   const std::filesystem::path start_folder = leave_start_folder();
+  // Relative to where it was started, which this process has left.
   for (std::string* path : {&options.spool, &options.conf_path, &options.hosts_file}) {
     if (!path->empty()) *path = start_folder / *path;
   }
@@ -107,6 +109,7 @@ int main(int argc, char** argv) {
   const int code = muster::run_spawner(STDIN_FILENO, [&](std::string bytes) {
     return supervise(std::move(bytes), start_folder, options);
   });
+  // Refused as long as steps run: the last of them does it then.
   muster::release_cgroup_host(options.cgroup);
   return code;
 }

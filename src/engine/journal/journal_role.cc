@@ -1,3 +1,5 @@
+// One thread writes the journal; this class orders its work: batches, then blobs that launches wait
+// for, then one of everything else, and upkeep while nothing comes in.
 #include "engine/journal/journal_role.h"
 
 #include <utility>
@@ -53,6 +55,7 @@ void JournalRole::turn(std::vector<ToJournal> messages, Duration steady) {
     if (const auto* asked = std::get_if<FetchBlob>(&message)) {
       fetch(*asked);
     } else if (!std::holds_alternative<EventBatchRef>(message)) {
+      // One of these a turn; batches that come meanwhile go first.
       waiting_.push_back(std::move(message));
     }
   }
@@ -64,10 +67,13 @@ void JournalRole::turn(std::vector<ToJournal> messages, Duration steady) {
   }
   if (is_idle) idle(steady);
   const bool is_truncation_due = steady - truncated_at_ > bounds_.truncation_pause;
+  // While messages come in without end there must be truncation, too; while none do, idle() does
+  // it.
   if (!messages.empty() && has_truncation_ && is_truncation_due) truncate(steady);
 }
 
 void JournalRole::append(const std::vector<EventBatchRef>& batches, Duration steady) {
+  // A failed append leaves no gap: nothing after it may be stored.
   if (is_over_) return;
   JournalClock clock{boot_, steady, {}};
   for (const EventBatchRef& batch : batches) {
@@ -75,10 +81,12 @@ void JournalRole::append(const std::vector<EventBatchRef>& batches, Duration ste
   }
   const Status stored = journal_.append(batches, clock);
   if (!stored.has_value()) {
+    // The room of the reserve is for what the next run must write.
     is_over_ = true;
     reserve_.give_up();
     return port_.on_failure(stored.error());
   }
+  // Before any upkeep: replies wait for this.
   port_.on_durable(batches.back()->seq);
   untidy_batches_ += batches.size();
   tidy_when_much(bytes_of(batches));
@@ -86,6 +94,7 @@ void JournalRole::append(const std::vector<EventBatchRef>& batches, Duration ste
 
 void JournalRole::fetch(const FetchBlob& asked) {
   auto bytes = journal_.read_blob(asked.id);
+  // Another error may pass; damage stays.
   if (!bytes.has_value() && bytes.error().code == ErrorCode::kCorruption) {
     [[maybe_unused]] const Status ignored =
         journal_.record_damaged(asked.id);  // else the next run finds out again
@@ -100,6 +109,7 @@ void JournalRole::receive(const BeginCheckpoint&) {
 void JournalRole::receive(const CheckpointSlice& slice) {
   is_checkpoint_whole_ = is_checkpoint_whole_ && journal_.add_slice(slice.record).has_value();
   tidy_when_much(slice.record.size());
+  // The credit for another slice goes back, whether this one was stored or not.
   port_.on_slice();
 }
 
@@ -139,6 +149,7 @@ void JournalRole::tidy_when_much(std::size_t bytes) {
 }
 
 void JournalRole::truncate(Duration steady) {
+  // Deleted rows are written to the log as well.
   tidy_when_much(bounds_.truncated_rows * kBytesPerEvent);
   const auto done = journal_.truncate(history_, bounds_.truncated_rows);
   has_truncation_ = done.has_value() && !*done;

@@ -1,3 +1,5 @@
+// Three ways to hold the processes of a step, tried in this order by find_cgroup_host: cgroup v2,
+// the freezer of v1, and the tree of descendants where neither may be written.
 #include "env/posix/cgroup.h"
 
 #include <dirent.h>
@@ -29,6 +31,7 @@ bool write_small(const std::string& path, std::string_view text) {
 }
 
 bool make_folders(const std::string& path) {
+  // Folders above may be there or not: only the last counts.
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
     ::mkdir(path.substr(0, slash).c_str(), 0755);
@@ -42,6 +45,7 @@ std::vector<pid_t> pids_in(const std::string& path) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     pids.push_back(
+        // One number a line; no process has the number 0.
         static_cast<pid_t>(std::strtol(text.substr(begin, end - begin).c_str(), nullptr, 10)));
     begin = end + 1;
   }
@@ -77,8 +81,10 @@ class FreezerV1 final : public ProcessCgroup {
     const std::vector<pid_t> few = processes();
     if (few.empty()) return;
     freeze(true);
+    // At most 20 ms: freezing is asynchronous, and a task in the kernel may take longer.
     for (int i = 0; i < 100 && read_small(folder_ + "/freezer.state") != "FROZEN\n"; ++i)
       ::usleep(200);
+    // Listed again: none can be born any more.
     for (const pid_t pid : processes()) ::kill(pid, SIGKILL);
     freeze(false);
   }
@@ -107,6 +113,7 @@ class Descendants final : public ProcessCgroup {
       }
       ::closedir(proc);
     }
+    // Breadth first, level by level.
     std::vector<pid_t> found = children[::getpid()];
     for (std::size_t i = 0; i < found.size(); ++i) {
       const auto& more = children[found[i]];
@@ -132,8 +139,10 @@ class Descendants final : public ProcessCgroup {
 
 CgroupHost find_cgroup_host(const std::string& cluster_name, const std::string& spool) {
   const std::string folder =
+      // By the spool: agents of several clusters or nodes may share a machine.
       fmt::format("muster-{}-{:016x}", cluster_name, Hasher().add(spool).digest());
   CgroupHost host;
+  // Only in v2 the root has this file.
   if (::access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0) {
     host.kind = CgroupHost::Kind::kCgroupV2;
     host.root = "/sys/fs/cgroup/" + folder;
@@ -141,11 +150,13 @@ CgroupHost find_cgroup_host(const std::string& cluster_name, const std::string& 
     host.kind = CgroupHost::Kind::kFreezerV1;
     host.root = "/sys/fs/cgroup/freezer/" + folder;
   }
+  // Not writable, as for an ordinary user: descendants then.
   if (!host.root.empty() && !make_folders(host.root)) host = CgroupHost();
   return host;
 }
 
 void release_cgroup_host(const CgroupHost& host) {
+  // Only when it is empty: rmdir refuses otherwise.
   if (!host.root.empty()) ::rmdir(host.root.c_str());
 }
 

@@ -1,3 +1,4 @@
+// CLOCK_BOOTTIME counts while the machine is suspended; CLOCK_MONOTONIC would not.
 #include "env/posix/clocks.h"
 
 #include <ctime>
@@ -25,6 +26,7 @@ std::uint64_t boot_number() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string boot_id;
   std::getline(file, boot_id);
+  // Never 0, which stands for no boot.
   return Hasher().add(boot_id).digest() | 1;
 }
 

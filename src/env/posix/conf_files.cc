@@ -1,3 +1,6 @@
+// What a configuration consists of is read once (ConfFiles) and handed on as "LENGTH:path
+// LENGTH:text", so that a run which replaces itself goes on with the very texts that it was started
+// with.
 #include "env/posix/conf_files.h"
 
 #include <fcntl.h>
@@ -40,6 +43,7 @@ bool append_whole(int fd, std::string& text) {
 }  // namespace
 
 Result<std::string> read_conf_file(const std::string& path) {
+  // O_NONBLOCK: a FIFO or a device in place of the file must not hold up the start.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   std::string text;
   struct stat known {};
@@ -58,6 +62,7 @@ Result<std::string> read_conf_file(const std::string& path) {
 IncludeReader include_reader(const std::string& conf_path,
                              std::function<Result<std::string>(const std::string&)> read) {
   const std::size_t slash = conf_path.rfind('/');
+  // Source: slurm.conf(5), Include: relative to the file's own folder.
   const std::string folder = slash == std::string::npos ? "." : conf_path.substr(0, slash);
   return [folder, read = std::move(read)](std::string_view path) {
     return read(path.starts_with('/') ? std::string(path) : fmt::format("{}/{}", folder, path));
@@ -76,6 +81,7 @@ ConfTexts parse_conf_texts(std::string_view bytes) {
   while (!bytes.empty()) {
     const auto path = take_text(bytes);
     const auto text = path ? take_text(bytes) : std::nullopt;
+    // Half of it is none: the files are read again.
     if (!text) return {};
     texts[*path] = *text;
   }
@@ -86,6 +92,7 @@ ConfFiles::ConfFiles(Check check, ConfTexts texts)
     : check_(std::move(check)), texts_(std::move(texts)) {}
 
 Result<std::string> ConfFiles::read(const std::string& path) {
+  // As it was read first, also when the file has changed since.
   if (const auto known = texts_.find(path); known != texts_.end()) return known->second;
   if (check_ != nullptr) TRY(check_(path));
   return texts_[path] = TRY(read_conf_file(path));

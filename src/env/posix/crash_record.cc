@@ -1,3 +1,6 @@
+// One small file says over which job the process died and how often in a row. It is written by a
+// signal handler, so that everything that the handler touches is allocated before and is plain
+// memory or atomic.
 #include "env/posix/crash_record.h"
 
 #include <fcntl.h>
@@ -40,6 +43,7 @@ std::int64_t steady_seconds() {
 
 /// The signal's own effect follows when this returns.
 void record_death(int signal) {
+  // Other threads' deaths name no job.
   if (const int fd = g_fd.load(); fd >= 0 && t_is_watched) {
     g_record.died_of = t_job.value();
     g_record.lived = steady_seconds() - g_record.opened;
@@ -55,10 +59,12 @@ Result<std::unique_ptr<CrashRecord>> CrashRecord::open(const std::string& path, 
   if (fd < 0) return fail(ErrorCode::kUnavailable, "cannot use " + path, std::strerror(errno));
   std::unique_ptr<CrashRecord> record(new CrashRecord());
   Record last;
+  // A file of another form, or cut short: as if there had been none.
   const bool is_whole = ::pread(fd, &last, sizeof last, 0) == static_cast<ssize_t>(sizeof last) &&
                         last.magic == kMagic;
   g_record = is_whole ? last : Record();
   if (g_record.died_of != 0) {
+    // In a row: the same job, and the run before had not gone well for long.
     const bool is_in_a_row =
         g_record.suspect == g_record.died_of && Duration::seconds(g_record.lived) < well;
     g_record.deaths = is_in_a_row ? g_record.deaths + 1 : 1;
@@ -68,6 +74,8 @@ Result<std::unique_ptr<CrashRecord>> CrashRecord::open(const std::string& path, 
   }
   g_record.died_of = 0;
   g_record.opened = steady_seconds();
+  // Written at the start as well: a run that dies without a signal must not count the last death
+  // again.
   if (::pwrite(fd, &g_record, sizeof g_record, 0) != static_cast<ssize_t>(sizeof g_record)) {
     const Error error{ErrorCode::kUnavailable, "cannot write " + path, std::strerror(errno)};
     ::close(fd);
@@ -75,6 +83,7 @@ Result<std::unique_ptr<CrashRecord>> CrashRecord::open(const std::string& path, 
   }
   g_fd = fd;
   for (const int signal : kFatal) {
+    // Handled once: the signal raised in the handler has its usual effect.
     struct sigaction action {};
     action.sa_handler = &record_death;
     action.sa_flags = static_cast<int>(SA_RESETHAND);

@@ -1,3 +1,5 @@
+// IPv4 before IPv6, in the kernel's order of interfaces; addresses that only this machine or link
+// can use are passed over.
 #include "env/posix/host_address.h"
 
 #include <arpa/inet.h>

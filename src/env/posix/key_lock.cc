@@ -1,3 +1,5 @@
+// POSIX record locks on one byte for each key: the kernel drops them with the process, however it
+// dies, and names the holder to who asks. They are not inherited by children.
 #include "env/posix/key_lock.h"
 
 #include <fcntl.h>
@@ -15,6 +17,7 @@ struct flock byte_of(std::uint64_t key) {
   struct flock range {};
   range.l_type = F_WRLCK;
   range.l_whence = SEEK_SET;
+  // Offsets are signed: the key's upper 62 bits fit in any case.
   range.l_start = static_cast<off_t>(key >> 2);
   range.l_len = 1;
   return range;
@@ -30,6 +33,7 @@ Status hold_key(const std::string& path, std::uint64_t key) {
     return {};  // the descriptor stays open for good: closing it would let go
   const int error = errno;
   ::close(fd);
+  // Source: fcntl(2): either error for a lock that is held.
   if (error == EACCES || error == EAGAIN)
     return fail(ErrorCode::kAlreadyExists, "another process holds a key of " + path, "");
   return fail(disk_error("cannot lock " + path, error));

@@ -1,3 +1,6 @@
+// A process is the step's when its environment has the mark, when its parent is the step's, or when
+// it is in a session that one of the step's began. The last two find those that emptied their
+// environment. Repeated until nothing is added.
 #include "env/posix/marked_processes.h"
 
 #include <dirent.h>
@@ -20,6 +23,7 @@ std::map<pid_t, ProcessStat> all_processes() {
   if (proc == nullptr) return found;
   while (const dirent* entry = ::readdir(proc)) {
     const auto pid = static_cast<pid_t>(std::strtol(entry->d_name, nullptr, 10));
+    // Not init and not ourselves.
     const auto stat = pid > 1 && pid != ::getpid() ? stat_of(pid) : std::nullopt;
     if (stat) found.emplace(pid, *stat);
   }
@@ -28,6 +32,7 @@ std::map<pid_t, ProcessStat> all_processes() {
 }
 
 bool has_mark(pid_t pid, const std::string& mark) {
+  // Framed by NULs, so that the mark matches a whole variable.
   const std::string environment = '\0' + read_small(fmt::format("/proc/{}/environ", pid)) + '\0';
   return environment.find('\0' + mark + '\0') != std::string::npos;
 }
@@ -40,6 +45,7 @@ std::vector<pid_t> marked_processes(const std::string& mark) {
   std::set<pid_t> sessions;
   const auto take = [&](pid_t pid, const ProcessStat& process) {
     found.insert(pid);
+    // Sessions of this process are not the step's.
     if (process.session != ::getsid(0) && process.session > 1) sessions.insert(process.session);
   };
   for (const auto& [pid, process] : all) {
@@ -68,6 +74,7 @@ std::map<std::string, std::set<uid_t>> marks_with(const std::string& prefix) {
 }
 
 bool kill_marked(const std::string& mark) {
+  // Stopped before they are killed, twice for those that were born meanwhile.
   for (int round = 0; round < 2; ++round) {
     for (const pid_t pid : marked_processes(mark)) ::kill(pid, SIGSTOP);
   }

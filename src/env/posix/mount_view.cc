@@ -1,3 +1,6 @@
+// In the child, between fork and exec. Order: namespaces; all sources opened, before a mount covers
+// any; where each place is without links; a new root where something is missing to mount on; the
+// binds, outer before inner; and the new root entered last.
 #include "env/posix/mount_view.h"
 
 #include <dirent.h>
@@ -74,16 +77,20 @@ Status make_namespaces(const std::string& host_name) {
   const uid_t uid = ::geteuid();
   const gid_t gid = ::getegid();
   const int kinds =
+      // The host's name is the node's, for programs that ask for it; that needs a namespace, too.
       CLONE_NEWNS | (host_name.empty() ? 0 : CLONE_NEWUTS) | (uid == 0 ? 0 : CLONE_NEWUSER);
   if (::unshare(kinds) != 0) {
     return no_namespaces(uid == 0 ? "this host allows no mount namespace"
                                   : "this host allows an ordinary user no mount namespace");
   }
+  // Without setgroups the kernel allows an ordinary user to map his group. Source:
+  // user_namespaces(7).
   if (uid != 0 && (!write_file("/proc/self/setgroups", "deny") ||
                    !write_file("/proc/self/uid_map", fmt::format("{0} {0} 1", uid)) ||
                    !write_file("/proc/self/gid_map", fmt::format("{0} {0} 1", gid)))) {
     return no_namespaces("this host allows an ordinary user no user namespace of his own");
   }
+  // Slave, not private: what the host mounts later still appears.
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
     const bool is_no_mount = errno == EINVAL;  // the root of a plain chroot
     if (is_no_mount)
@@ -108,6 +115,7 @@ struct Shown {
 
 /// With the user's rights, so that nobody sees through us what he may not reach.
 Status open_sources(std::vector<Shown>& all, std::uint32_t uid) {
+  // Only root needs to become somebody: an ordinary user's agent is him.
   const bool is_switch = ::geteuid() == 0 && uid != 0;
   if (is_switch && ::seteuid(uid) != 0) return refused("cannot take the user's rights");
   Status opened;
@@ -120,6 +128,7 @@ Status open_sources(std::vector<Shown>& all, std::uint32_t uid) {
     }
     one.is_folder = S_ISDIR(known.st_mode);
   }
+  // With the user's rights for good this process could not go on, and must not.
   if (is_switch && ::seteuid(0) != 0) std::abort();
   return opened;
 }
@@ -132,11 +141,13 @@ std::optional<std::string> without_links(const std::string& path) {
 void find_place(Shown& one, const std::vector<Shown>& outer) {
   std::string& place = one.place;
   for (const Shown& other : outer) {
+    // Within another place: its path is known from that, whatever is there on the host.
     if (!is_below(one.path->target, other.path->target)) continue;
     place = other.place + one.path->target.substr(other.path->target.size());
     return;
   }
   std::string there = one.path->target;
+  // The longest part that is there decides where the rest would be.
   while (!there.empty()) {
     if (const auto real = without_links(there)) {
       place = (*real == "/" ? "" : *real) + one.path->target.substr(there.size());
@@ -162,6 +173,7 @@ Status make_file(const std::string& path) {
 /// at is left out.
 Status copy_entry(const std::string& from, const std::string& to) {
   struct stat known {};
+  // Gone since it was listed.
   if (::lstat(from.c_str(), &known) != 0) return {};
   if (S_ISLNK(known.st_mode)) {
     char target[PATH_MAX + 1] = {};
@@ -196,6 +208,7 @@ Status copy_folder(const std::string& from, const std::string& to, const std::ve
       is_on_the_way = is_on_the_way || (one.is_missing && is_below(one.place, path));
       is_place = is_place || (one.is_missing && one.place == path);
     }
+    // Made by make_place, empty.
     if (is_place) continue;
     if (!is_on_the_way) {
       TRY(copy_entry(path, to + "/" + name));
@@ -219,6 +232,7 @@ Status make_place(const std::string& root, const Shown& one) {
   return {};
 }
 
+/// A tmpfs that shows the host's entries by binds, read-only once it is filled.
 Status build_root(const std::string& root, const std::vector<Shown>& all) {
   // Unbindable while it is filled: the folder that it lies in is bound into it too.
   if (::mount("tmpfs", root.c_str(), "tmpfs", kOurRoot, "mode=0755,size=1m") != 0 ||
@@ -232,6 +246,8 @@ Status build_root(const std::string& root, const std::vector<Shown>& all) {
   return {};
 }
 
+/// pivot_root(".", ".") mounts the old root over the new one, from where it is detached at once.
+/// Source: pivot_root(2), NOTES.
 Status enter_root(const std::string& root) {
   const bool is_in = ::mount(nullptr, root.c_str(), nullptr,
                              MS_REMOUNT | MS_BIND | MS_RDONLY | kOurRoot, nullptr) == 0 &&
@@ -248,10 +264,12 @@ Status enter_root(const std::string& root) {
 bool make_read_only(const std::string& place) {
   mount_attr wanted{};
   wanted.attr_set = MOUNT_ATTR_RDONLY;
+  // Linux 5.12 and later.
   if (::mount_setattr(AT_FDCWD, place.c_str(), AT_RECURSIVE, &wanted, sizeof wanted) == 0)
     return true;
   struct statvfs known {};
   if (errno != ENOSYS || ::statvfs(place.c_str(), &known) != 0) return false;
+  // A remount must repeat what is locked in a user namespace.
   unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY;
   if ((known.f_flag & ST_NOSUID) != 0) flags |= MS_NOSUID;
   if ((known.f_flag & ST_NODEV) != 0) flags |= MS_NODEV;
@@ -260,6 +278,7 @@ bool make_read_only(const std::string& place) {
 }
 
 Status show(const std::string& root, const Shown& one) {
+  // By its descriptor: the path may be covered by now.
   const std::string source = fmt::format("/proc/self/fd/{}", one.source);
   const std::string place = root + one.place;
   if (::mount(source.c_str(), place.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0 ||
@@ -289,6 +308,7 @@ Status enter(const MountView& view, std::uint32_t uid) {
 
 Status enter_mount_view(const MountView& view, std::uint32_t uid) {
   if (view.empty()) return {};
+  // Places are for all to enter.
   ::umask(022);
   const Status entered = enter(view, uid);
   // What nobody chose may be missing where the host can show nothing at all.

@@ -1,3 +1,4 @@
+// The soft limit may be raised to the hard one by anybody; a higher hard one is the site's to give.
 #include "env/posix/open_files.h"
 
 #include <fmt/format.h>

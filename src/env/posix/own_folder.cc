@@ -1,3 +1,5 @@
+// A folder that others could change would let them put files under root's feet: each way in which
+// it may be theirs is refused with the command that mends it.
 #include "env/posix/own_folder.h"
 
 #include <fmt/format.h>
@@ -17,6 +19,7 @@ Status make_own_folder(const std::string& path, unsigned mode, const std::string
     return fail(ErrorCode::kUnavailable, fmt::format("cannot create {} {}", name, path),
                 std::strerror(errno));
   }
+  // A link of root's or of our own leads where it should.
   const bool is_others_link =
       S_ISLNK(link.st_mode) && link.st_uid != 0 && link.st_uid != ::geteuid();
   if (!S_ISDIR(known.st_mode) || is_others_link) {
@@ -31,6 +34,7 @@ Status make_own_folder(const std::string& path, unsigned mode, const std::string
                 fmt::format("chown {} {}, if nothing in it is to be feared, or give another",
                             ::geteuid(), path));
   }
+  // For root a group's right to write is another's, too.
   const bool is_open =
       (known.st_mode & S_IWOTH) != 0 || ((known.st_mode & S_IWGRP) != 0 && ::geteuid() == 0);
   if (!is_open) return {};

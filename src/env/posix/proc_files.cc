@@ -1,3 +1,4 @@
+// Files of /proc have no size: they are read to their end.
 #include "env/posix/proc_files.h"
 
 #include <fcntl.h>
@@ -22,12 +23,14 @@ std::string read_small(const std::string& path) {
 std::optional<ProcessStat> stat_of(pid_t pid) {
   // "pid (name) state parent group session ...": the name may hold anything, a parenthesis too.
   const std::string stat = read_small(fmt::format("/proc/{}/stat", pid));
+  // Two bytes behind the parenthesis stands the state. A zombie has ended.
   const auto close = stat.rfind(')');
   if (close == std::string::npos || stat.size() < close + 4 || stat[close + 2] == 'Z')
     return std::nullopt;
   char* next = nullptr;
   ProcessStat found;
   found.parent = static_cast<pid_t>(std::strtol(stat.c_str() + close + 4, &next, 10));
+  // The process group, which nobody asks for.
   std::strtol(next, &next, 10);
   found.session = static_cast<pid_t>(std::strtol(next, nullptr, 10));
   return found;

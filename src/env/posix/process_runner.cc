@@ -1,3 +1,7 @@
+// A child does everything that could fail before exec and tells the parent through a pipe that
+// closes by exec: no bytes mean success. Order in the child: cgroup first, while the process has
+// one thread and root's rights; groups; mount view; CPUs; user; streams; and the limits last, which
+// are the program's.
 #include "env/posix/process_runner.h"
 
 #include <fcntl.h>
@@ -59,12 +63,14 @@ void apply_limits(const std::string& text) {
     const std::size_t equals = item.find('=');
     if (equals == std::string::npos) continue;
     for (const LimitName& limit : kLimits) {
+      // Names of SLURM_RLIMIT_*.
       if (item.compare(0, equals, limit.name) != 0) continue;
       rlimit value{};
       ::getrlimit(static_cast<__rlimit_resource>(limit.resource), &value);
       const std::string amount = item.substr(equals + 1);
       const rlim_t wanted =
           amount == "unlimited" ? RLIM_INFINITY : std::strtoull(amount.c_str(), nullptr, 10);
+      // Never above the hard limit: a soft limit is all that a user may set.
       value.rlim_cur = wanted > value.rlim_max ? value.rlim_max : wanted;
       ::setrlimit(static_cast<__rlimit_resource>(limit.resource), &value);
     }
@@ -103,6 +109,7 @@ bool enter_cgroup(const std::string& file) {
   if (fd < 0) return false;
   const bool is_in = ::write(fd, "0", 1) == 1;
   ::close(fd);
+  // "0" stands for the writer itself.
   return is_in;
 }
 
@@ -111,6 +118,7 @@ bool enter_cgroup(const std::string& file) {
 bool take_groups(const ProcessUser& user) {
   if (::geteuid() != 0 || user.uid == 0) return true;
   const int rc =
+      // Without a name no groups but his own.
       user.name.empty() ? ::setgroups(0, nullptr) : ::initgroups(user.name.c_str(), user.gid);
   return rc == 0 && ::setresgid(user.gid, user.gid, user.gid) == 0;
 }
@@ -129,6 +137,7 @@ bool place_descriptors(const ProcessSpec& spec) {
   std::array<int, 3> wanted = {spec.standard_in, spec.standard_out, spec.standard_error};
   // Out of the way first, so that placing one cannot overwrite another.
   for (int& fd : wanted) {
+    // 10 is out of the way of 0 to 2.
     fd = fd >= 0 ? ::fcntl(fd, F_DUPFD, 10) : ::open("/dev/null", O_RDWR);
     if (fd >= 0 && fd < 3) fd = ::fcntl(fd, F_DUPFD, 10);
     if (fd < 0) return false;
@@ -145,6 +154,7 @@ void enter_work_dir(const std::string& path) {
       fmt::format("slurmstepd: error: couldn't chdir to `{}': {}: going to /tmp instead\n", path,
                   std::strerror(errno));
   [[maybe_unused]] const auto ignored = ::write(2, message.data(), message.size());
+  // As slurmstepd does: a missing working directory is no failure of the job.
   [[maybe_unused]] const int rc = ::chdir("/tmp");
 }
 
@@ -169,6 +179,7 @@ void execute(const ProcessSpec& spec, const std::vector<std::string>& environmen
   const std::string& program = spec.arguments.front();
   if (program.find('/') != std::string::npos) {
     ::execve(program.c_str(), arguments.data(), variables.data());
+    // A script without "#!" is given to the shell, as execvp does.
     if (errno == ENOEXEC) {
       std::vector<char*> shell = {const_cast<char*>("/bin/sh")};
       shell.insert(shell.end(), arguments.begin(), arguments.end());
@@ -179,10 +190,12 @@ void execute(const ProcessSpec& spec, const std::vector<std::string>& environmen
   int worst = ENOENT;
   const std::string path = path_of(environment);
   for (std::size_t begin = 0; begin <= path.size() && !program.empty();) {
+    // An empty word of PATH is the current folder.
     const std::size_t end = std::min(path.find(':', begin), path.size());
     const std::string candidate =
         (end == begin ? "." : path.substr(begin, end - begin)) + "/" + program;
     ::execve(candidate.c_str(), arguments.data(), variables.data());
+    // Found and not executable is told rather than not found.
     if (errno == EACCES && ::access(candidate.c_str(), F_OK) == 0) worst = EACCES;
     begin = end + 1;
   }
@@ -219,6 +232,7 @@ bool prepare_child(const ProcessSpec& spec, ChildFailure& failure) {
 [[noreturn]] void run_child(const ProcessSpec& spec, int failure_fd) {
   ChildFailure failure;
   std::vector<std::string> environment = spec.environment;
+  // In the child: only here its own id is known.
   if (spec.finish_environment) spec.finish_environment(environment, ::getpid());
   reset_signals();
   if (spec.is_own_session) ::setsid();
@@ -277,13 +291,16 @@ Result<pid_t> start_process(const ProcessSpec& spec, int* exec_error) {
   while ((got = ::read(pipe_fds[0], &failure, sizeof failure)) < 0 && errno == EINTR) {
   }
   ::close(pipe_fds[0]);
+  // Nothing or less: exec closed the pipe.
   if (got != static_cast<ssize_t>(sizeof failure)) return pid;
+  // It has exited: no zombie of it stays.
   ::waitpid(pid, nullptr, 0);
   if (exec_error != nullptr && failure.stage == ChildFailure::kExec) *exec_error = failure.error;
   return fail(describe(spec, failure));
 }
 
 Error restart_self(char** arguments) {
+  // By the running file itself: the path may have another version by now.
   ::execv("/proc/self/exe", arguments);
   return Error{ErrorCode::kUnavailable, "cannot start again", std::strerror(errno)};
 }
@@ -306,6 +323,7 @@ bool is_fifo(int fd) {
 
 /// Looks without taking anything out. Requires: a FIFO that was opened for reading without waiting.
 bool has_writer(int fd) {
+  // tee copies a byte without taking it out. Source: tee(2).
   int probe[2];
   if (::pipe2(probe, O_CLOEXEC | O_NONBLOCK) != 0) return true;
   const ssize_t size = ::tee(fd, probe[1], 1, SPLICE_F_NONBLOCK);
@@ -334,6 +352,7 @@ Error no_partner(const std::string& path, const char* who) {
 }  // namespace
 
 Result<int> act_as(const ProcessUser& user, const std::function<bool()>& work) {
+  // Anybody but root acts as himself anyway.
   const bool is_switch = ::geteuid() == 0 && user.uid != 0;
   if (is_switch) {
     const int rc =
@@ -345,6 +364,7 @@ Result<int> act_as(const ProcessUser& user, const std::function<bool()>& work) {
   const mode_t own_umask = ::umask(0);  // modes are the caller's to say, not this daemon's
   const int error = work() ? 0 : errno;
   ::umask(own_umask);
+  // Going on with a user's rights could only do damage.
   if (is_switch && (::seteuid(0) != 0 || ::setegid(0) != 0 || ::setgroups(0, nullptr) != 0))
     std::abort();
   return error;
@@ -354,10 +374,12 @@ Result<int> open_as(const ProcessUser& user, const std::string& path, int flags,
   int fd = -1;
   bool has_no_reader = false;
   const int error = TRY(act_as(user, [&] {
+    // O_NONBLOCK: an open of a FIFO without a partner would wait for ever.
     fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode);
     if (fd >= 0) return true;
     struct stat known {};
     const int why = errno;
+    // Source: fifo(7): ENXIO for a writer without a reader.
     has_no_reader = why == ENXIO && ::stat(path.c_str(), &known) == 0 && S_ISFIFO(known.st_mode);
     errno = why;
     return false;
@@ -373,6 +395,7 @@ Result<int> open_as(const ProcessUser& user, const std::string& path, int flags,
     ::close(fd);
     return fail(no_partner(path, "writes to"));
   }
+  // The task's program expects a descriptor that waits.
   if ((flags & (O_PATH | O_NONBLOCK)) == 0)
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
   return fd;
@@ -382,6 +405,7 @@ Status make_folders_as(const ProcessUser& user, const std::string& path, unsigne
   const auto make_all = [&path, mode] {
     for (std::size_t end = 1; end < path.size();) {
       end = std::min(path.find('/', end + 1), path.size());
+      // EEXIST may also be somebody else's file; the open that follows says so.
       if (::mkdir(path.substr(0, end).c_str(), mode) != 0 && errno != EEXIST) {
         struct stat known {};  // a folder above that we may not write to is there all the same
         const int error = errno;

@@ -5,6 +5,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+// posix_fallocate takes real blocks, which a hole would not: only those are room when the disk is
+// full.
 namespace muster {
 
 std::uint64_t PosixReserveFile::size() const {
@@ -24,6 +26,7 @@ bool PosixReserveFile::lay_down(std::uint64_t bytes) {
   if (fd < 0) return false;
   const bool is_kept = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes)) == 0;
   ::close(fd);
+  // A part of it would be taken for the whole.
   if (!is_kept) remove();
   return is_kept;
 }

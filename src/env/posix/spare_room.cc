@@ -9,6 +9,7 @@
 
 #include "env/posix/write_whole.h"
 
+// What starting a step takes is taken and given back: the only sure answer to whether it is there.
 namespace muster {
 namespace {
 

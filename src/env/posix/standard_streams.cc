@@ -5,6 +5,7 @@
 
 namespace muster {
 
+// A daemon that is started without them would open its first files as 0 to 2.
 void open_standard_streams() {
   for (int stream = 0; stream <= STDERR_FILENO; ++stream) {
     if (::fcntl(stream, F_GETFD) >= 0) continue;

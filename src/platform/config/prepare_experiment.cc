@@ -1,3 +1,6 @@
+// From text to what every later start reads: YAML is parsed, merged over the defaults, checked as a
+// form, and stored as JSON, which must read the same again (stored_config). Nothing here needs the
+// state; what does (partitions, checkpoints that are named) is drafted by requests/experiment.cc.
 #include "platform/config/prepare_experiment.h"
 
 #include <fmt/format.h>
@@ -39,6 +42,7 @@ struct ReadConfig {
 };
 
 /// Nothing that a configuration says can be told a program with a NUL in it: it would end there.
+// Variables, paths and script texts are handed over as C strings.
 Status check_no_nul(const Json& value, const std::string& path) {
   const auto refuse = [&](std::string_view what) {
     return fail(wrong(fmt::format("{}: there is a NUL in {}", printable(path), what)));
@@ -64,6 +68,7 @@ Result<ReadConfig> read_config(const Json& config, const LineMap& lines, bool is
   TRY(check_no_nul(config, ""));
   ReadConfig read;
   read.merged = merge_layers(config, experiment_defaults());
+  // A stored one was accepted once, perhaps under other bounds on sizes.
   read.form = read_experiment(read.merged, lines, is_stored);
   return read;
 }
@@ -86,6 +91,8 @@ Result<ReadConfig> read_stored(std::string_view text) {
 /// What is stored of a configuration: the text that every later start reads. Errors:
 /// kInvalidArgument: it could not be read again, because it has grown by what anchors repeat, by
 /// quotes or by the defaults, or for a reason that nobody has thought of.
+// Read back at once: an experiment whose text the controller cannot read could never be started
+// again.
 Result<std::string> stored_config(const Json& merged) {
   std::string text = json_text(merged);
   if (const Status sized = check_config_size(text); !sized.has_value()) {
@@ -106,6 +113,7 @@ Result<ReadConfig> read_config(std::string_view text) {
 
 /// Trials have folders below the storage, or else below where the experiment was submitted.
 std::string run_root(const ExperimentConfig& config, std::string_view work_dir) {
+  // An absolute storage_path replaces host_path; a relative one lies below it.
   if (const auto* shared = std::get_if<SharedFolderStorage>(&config.checkpoint_storage)) {
     if (shared->storage_path.starts_with('/')) return shared->storage_path;
     return shared->storage_path.empty() ? shared->host_path
@@ -139,6 +147,7 @@ std::shared_ptr<JobSpec> job_of(const CreateExperiment& create, const Experiment
   job->text.set(JobText::kGroupName, names.group);
   if (!config.resources.resource_pool.empty())
     job->text.set(JobText::kPartition, config.resources.resource_pool);
+  // What a trial's job has otherwise: an output file in its folder, no array, no dependencies.
   for (const JobText key : {JobText::kArray, JobText::kDependency, JobText::kStdOut,
                             JobText::kStdErr, JobText::kAdminComment})
     job->text.set(key, "");
@@ -164,6 +173,7 @@ std::string searcher_name(const Json& config) {
 Result<CheckedExperiment> check_experiment(const Json& config, const LineMap& lines) {
   ReadConfig read = TRY(read_config(config, lines));
   TRY(check(read.form));
+  // What creating would refuse, although nothing is stored here.
   TRY(stored_config(read.merged));
   Environment trial;
   TRY(set_variables(trial, read.form.config.environment_variables));
@@ -206,6 +216,7 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
   }
   Bytes environment = TRY(with_variables(create.environment, config.environment_variables));
   TRY(check_environment(*environment));
+  // The last environment is remembered: a user's experiments mostly have the same.
   prepared.environment = environments.prepared(std::move(environment));
   prepared.labels =
       ExperimentLabels{config.name,      config.description, "",    config.labels,
@@ -265,6 +276,7 @@ Result<std::string> new_hparams(const Json& overrides, const ExperimentSpec& spe
     if (wanted->find(one.path) == nullptr) continue;
     const auto* value = std::get_if<ConstDomain>(&one.domain);
     if (value == nullptr)
+      // A range could not be drawn from: the trial exists.
       return fail(
           wrong(fmt::format("hyperparameters.{}: give the value that the trial goes on with",
                             fmt::join(one.path, "."))));
@@ -277,6 +289,7 @@ Status check_overrides(const Json& overrides) {
   if (overrides.is_null()) return {};
   if (overrides.object() == nullptr) return fail(wrong("the overrides are not a map"));
   for (const Json::Member& member : *overrides.object()) {
+    // Of the searcher its length alone, and nothing beside it.
     const bool is_length = member.name == "searcher" && member.value.object() != nullptr &&
                            std::ranges::all_of(*member.value.object(), [](const Json::Member& one) {
                              return one.name == "max_length";
@@ -307,6 +320,8 @@ Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked,
   const YamlDocument overrides = TRY(parse_yaml(asked.overrides));
   TRY(check_overrides(overrides.root));
   const Json before = TRY(read_stored(experiment->spec->config)).merged;
+  // Sizes of what these two name are checked anew; other overrides leave a stored text as
+  // acceptable as it was.
   const auto concerns_sizes = [&](std::string_view name) {
     return overrides.root.object() != nullptr && overrides.root.find(std::string(name)) != nullptr;
   };
@@ -333,6 +348,7 @@ Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked,
   prepared.experiment = asked.experiment;
   prepared.hparams = TRY(new_hparams(overrides.root, *experiment->spec, config.hyperparameters));
   prepared.spec = std::move(spec);
+  // Whether the experiment still is what was read here, says the core (check in continuation.cc).
   prepared.basis = experiment->spec_hash;
   prepared.is_single_node = config.resources.is_single_node;
   return PreparedRequest(std::move(prepared));
@@ -353,6 +369,7 @@ Status check_import(const ImportedExperiment& experiment) {
 }
 
 Status check_operations(const OperationsInput& input) {
+  // Bounds of one request; a custom search sends further ones upon further events.
   constexpr std::size_t kMost = 10'000;
   constexpr std::size_t kRequestMax = 128;
   if (input.operations.size() > kMost) {
@@ -364,6 +381,7 @@ Status check_operations(const OperationsInput& input) {
     if (one.request.size() > kRequestMax)
       return fail(ErrorCode::kInvalidArgument, "requestId: it is too long", "give a uuid");
     if (one.verb != SearchVerb::kCreate) {
+      // Only creation brings hyperparameters and a source.
       if (one.hparams.empty() && one.source.empty()) continue;
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("trial {} has its hyperparameters from its creation", one.request),

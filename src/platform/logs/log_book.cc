@@ -1,3 +1,6 @@
+// What the log thread must know of experiments, trials and runs, gathered from events: it cannot
+// ask the state, which is another thread's. Rules are compiled when a trial first writes, since
+// most experiments never match anything.
 #include "platform/logs/log_book.h"
 
 #include <algorithm>
@@ -11,6 +14,7 @@ namespace {
 /// Experiments whose rules are kept ready.
 constexpr std::size_t kRulesKept = 64;
 
+// Kept in step with Follower: a batch without any of these is not sent to the log thread.
 struct Concerns {
   template <class Body>
   bool operator()(const Body&) const {
@@ -25,6 +29,7 @@ struct Concerns {
 /// Whatever stands before and behind it, a line matches or not: without these a match is found
 /// sooner.
 std::string_view core_of(std::string_view pattern) {
+  // ".*?" is lazy and "\.*" an escaped dot: neither may be cut.
   while (pattern.starts_with(".*") && !pattern.starts_with(".*?")) pattern.remove_prefix(2);
   while (pattern.ends_with(".*") && !pattern.ends_with("\\.*")) pattern.remove_suffix(2);
   return pattern;
@@ -33,6 +38,7 @@ std::string_view core_of(std::string_view pattern) {
 Result<std::shared_ptr<const logs::LogPattern>> compiled(const LogPolicy& policy) {
   LogFilter filter;
   filter.is_regex = true;
+  // Without its ends first; where nothing is left of it, or it does not compile so, as a whole.
   for (const std::string_view text : {core_of(policy.pattern), std::string_view(policy.pattern)}) {
     filter.text = text;
     auto pattern = logs::LogPattern::compile(filter);
@@ -57,8 +63,10 @@ WatchRules watch_rules_of(const ExperimentConfig& config) {
   for (const LogPolicy& policy : config.log_policies) {
     if (policy.pattern.empty()) continue;
     auto pattern = compiled(policy);
+    // The form was checked when it was created: what fails here is of another version, and ignored.
     if (!pattern.has_value()) continue;
     rules.policies.push_back({policy, std::move(pattern).value()});
+    // Unnamed policies go by their pattern.
     if (policy.name.empty()) rules.policies.back().policy.name = policy.pattern;
   }
   return rules;
@@ -92,6 +100,7 @@ struct LogBook::Follower {
     book.jobs_[event.job] = event.spec->trial;
     Watched& trial = book.trials_[event.spec->trial];
     trial.job = event.job;
+    // The number of the first run: the job may continue another's.
     trial.run = event.spec->runs_before + 1;
     trial.has_session = false;
   }
@@ -99,6 +108,7 @@ struct LogBook::Follower {
     const auto found = book.jobs_.find(event.job);
     if (found == book.jobs_.end()) return;
     Watched& trial = book.trials_[found->second];
+    // The next run has a number and a session of its own.
     ++trial.run;
     trial.has_session = false;
   }
@@ -110,6 +120,7 @@ struct LogBook::Follower {
   void operator()(const LogMatched& event) {
     book.record_match(event.trial, event.match.run, event.match.policy);
   }
+  // By the trial, since the job's number may be another's by then.
   void operator()(const TrialEnded& event) { book.jobs_.erase(book.trials_[event.trial].job); }
 };
 
@@ -122,6 +133,7 @@ void LogBook::load(const ClusterState& state) {
     watched.job = trial.job;
     for (const LogMatch& match : trial.log_matches)
       watched.matched.emplace(match.run, match.policy);
+    // Gone from memory: over, and what it wrote is still accepted.
     const Job* job = state.jobs().find(trial.job);
     if (job == nullptr) continue;
     watched.run = run_number(*job);
@@ -139,6 +151,7 @@ const WatchRules* LogBook::rules_of(TrialId trial) {
   if (found == trials_.end()) return nullptr;
   const auto known = rules_.find(found->second.experiment);
   if (known != rules_.end()) return known->second.get();
+  // All are dropped when there are too many, since each is quickly made again.
   if (rules_.size() >= kRulesKept) rules_.clear();
   const auto config = config_of(*experiments_.at(found->second.experiment));
   auto rules = std::make_unique<const WatchRules>(config.has_value() ? watch_rules_of(*config)

@@ -1,3 +1,7 @@
+// A piece of output goes through three stages: new (not read), read with findings that somebody
+// must answer first, stored and acknowledged. What a line sets off is durable before the line is
+// stored, so that a crash leads to the line being sent and read again, never to its loss. Streams
+// keep their order; those without findings do not wait for others.
 #include "platform/logs/log_role.h"
 
 #include <algorithm>
@@ -11,6 +15,7 @@ constexpr Duration kRetry = Duration::seconds(1);
 /// again.
 constexpr std::size_t kStreamsMax = 4096;
 
+// Codes by which the caller is to try again.
 bool is_passing(const Error& error) {
   return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kResourceExhausted;
 }
@@ -33,6 +38,7 @@ void LogRole::on_done(std::uint64_t token, const std::optional<Error>& error, Ti
   if (found == acting_.end()) return;
   Piece& piece = *found->second;
   acting_.erase(found);
+  // After a pause, so that a full or starting core is not asked in a loop.
   if (error && is_passing(*error)) {
     to_repeat_[token] = &piece;
     repeat_time_ = std::min(repeat_time_, now + kRetry);
@@ -46,6 +52,7 @@ void LogRole::on_done(std::uint64_t token, const std::optional<Error>& error, Ti
 Status LogRole::read_new() {
   while (!new_.empty()) {
     Piece& piece = new_.front();
+    // The piece stays new where reading fails: nothing was taken from it.
     piece.findings = TRY(watch_.read(piece.node, piece.fragment));
     pieces_.splice(pieces_.end(), new_, new_.begin());
     if (!piece.findings.empty()) act_upon(piece);
@@ -60,6 +67,7 @@ std::list<LogRole::Piece> LogRole::take_ready() {
   for (auto piece = pieces_.begin(); piece != pieces_.end();) {
     const auto next = std::next(piece);
     const bool is_held =
+        // Another of its stream waits before it: order within a stream.
         piece->token != 0 || (!held.empty() && held.contains(piece->fragment.id()));
     if (is_held) {
       held.insert(piece->fragment.id());
@@ -72,6 +80,7 @@ std::list<LogRole::Piece> LogRole::take_ready() {
 }
 
 void LogRole::refuse(const Error& error, TimePoint now) {
+  // Complained of once, until something could be stored again.
   if (!std::exchange(is_refused_, true)) port_.complain(error);
   retry_time_ = now + kRetry;
 }
@@ -85,6 +94,7 @@ void LogRole::store(TimePoint now) {
     return;
   }
   std::vector<LogFragment> fragments;
+  // Moved and not copied; moved back where storing fails.
   for (Piece& piece : ready) fragments.push_back(std::move(piece.fragment));
   const auto offsets = store_.append(fragments);
   std::size_t i = 0;
@@ -102,6 +112,7 @@ void LogRole::store(TimePoint now) {
     port_.acknowledge(piece.node, OutputReceived{stream, (*offsets)[i], fragments[i].is_end});
     ++i;
   }
+  // Only while nothing is under way can the positions be read from the store again.
   if (pieces_.empty() && watch_.stream_count() > kStreamsMax) watch_.forget_all();
   if (!waiting_.empty()) show_new(fragments, now);
 }
@@ -112,6 +123,7 @@ void LogRole::show_new(const std::vector<LogFragment>& stored, TimePoint now) {
   for (const LogOwner owner : owners) {
     const auto [begin, end] = waiting_.equal_range(owner);
     std::vector<Waiting> again;
+    // Taken out first: a reader whose wait is not over enters itself again.
     for (auto entry = begin; entry != end; ++entry) again.push_back(std::move(entry->second));
     waiting_.erase(begin, end);
     for (Waiting& one : again) on_read(std::move(one.query), one.until - now, one.token, now);
@@ -120,6 +132,7 @@ void LogRole::show_new(const std::vector<LogFragment>& stored, TimePoint now) {
 
 void LogRole::on_read(LogQuery query, Duration wait, std::uint64_t token, TimePoint now) {
   auto page = store_.read(query);
+  // Only a forward read at the end waits for more; anything else has its answer.
   const bool is_kept = page.has_value() && page->lines.empty() && page->is_end &&
                        !query.is_backward && wait > Duration();
   if (!is_kept) return port_.answer(token, std::move(page));
@@ -135,6 +148,7 @@ void LogRole::answer_empty(const Waiting& waiting) {
   port_.answer(waiting.token, std::move(page));
 }
 
+// The reader asks again, with what has changed meanwhile.
 void LogRole::wake(LogOwner owner) {
   const auto [begin, end] = waiting_.equal_range(owner);
   for (auto entry = begin; entry != end; ++entry) answer_empty(entry->second);
@@ -148,6 +162,7 @@ void LogRole::on_tick(TimePoint now) {
   }
   store(now);
   std::erase_if(waiting_, [&](const auto& entry) {
+    // Its time is over: an empty page, from which it reads on.
     if (entry.second.until > now) return false;
     answer_empty(entry.second);
     return true;

@@ -1,3 +1,5 @@
+// For a job over which the controller dies at each start: events as the core would emit them,
+// without the core. Nodes are not asked; they are told when they register.
 #include "platform/maintenance/drop_job.h"
 
 #include <fmt/format.h>
@@ -22,6 +24,7 @@ Result<EventBatch> drop_job(ClusterState& state, JobId id, Epoch epoch, TimePoin
   constexpr const char* kWhy = "dropped by an operator while no controller ran";
   EventBatch batch;
   batch.epoch = epoch;
+  // Applied as they are added: each of the following is judged by the state after it.
   const auto append = [&](EventBody body) {
     batch.events.push_back(Event{std::max(now, state.time()), std::move(body)});
     state.apply(batch.events.back(), nullptr);
@@ -38,6 +41,7 @@ Result<EventBatch> drop_job(ClusterState& state, JobId id, Epoch epoch, TimePoin
   };
   add(EpochStarted{epoch, "", kEventRules});
   std::vector<StepId> open;
+  // The ids first, because ending a step changes the list.
   for (const StepState& step : job->run != nullptr ? job->run->steps : std::vector<StepState>{}) {
     if (step.is_running()) open.push_back(step.id);
   }
@@ -51,6 +55,7 @@ Result<EventBatch> drop_job(ClusterState& state, JobId id, Epoch epoch, TimePoin
   // No node can be asked. One that still runs it is told to end it when it registers, and takes no
   // work before.
   ending.is_clean = true;
+  // The order of the core: steps, the job, then what it was part of.
   add(std::move(ending));
   job = state.jobs().find(id);
   if (const Trial* trial = trial_of(state, *job)) add(trial_end(state, *job, *trial));

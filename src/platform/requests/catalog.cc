@@ -1,3 +1,6 @@
+// Documents are what people and scripts store beside trials: models and versions, workspaces,
+// projects, templates, notes on runs. One request stores, one deletes; what differs by kind stands
+// in the small functions above them.
 #include "platform/requests/catalog.h"
 
 #include <fmt/format.h>
@@ -57,6 +60,7 @@ bool may_change(const Document& document, const Identity& identity) {
 }
 
 /// Also a version of another's model that names a checkpoint of the user's, which could not be
+// Otherwise anybody could keep another's checkpoint alive by registering it.
 /// deleted as long as it does.
 bool may_delete(const ClusterState& state, const Document& document, const Identity& identity) {
   if (may_change(document, identity)) return true;
@@ -70,6 +74,7 @@ bool may_delete(const ClusterState& state, const Document& document, const Ident
 
 /// What is kept of a trial is its owner's to change, whoever stored it first.
 Status check_trial(const Draft& draft, const Document& document, const Identity& identity) {
+  // These two belong to a trial and are stored by its scripts.
   const bool is_trials =
       document.kind == DocumentKind::kRunMetadata || document.kind == DocumentKind::kCheckpointUse;
   if (!is_trials) return {};
@@ -97,6 +102,7 @@ Status check_names(const Draft& draft, const Document& document) {
         fmt::format("there is a {} named {} already", kind_name(document.kind), document.name),
         "choose another name");
   }
+  // A version's number, unlike its name, is one of its model's.
   if (document.kind != DocumentKind::kModelVersion) return {};
   for (const DocumentRef& one : draft.state().catalog().all(document.kind, document.parent)) {
     if (one->number != document.number || one->id == document.id) continue;
@@ -125,6 +131,7 @@ Status check_references(const Draft& draft, const Document& document) {
     const CheckpointRef checkpoint = draft.state().checkpoints().find(uuid);
     if (checkpoint == nullptr)
       return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
+    // A version promises files that are there: neither torn nor on their way out.
     if (checkpoint->state != CheckpointState::kCompleted ||
         draft.state().checkpoints().is_going(uuid)) {
       return fail(ErrorCode::kFailedPrecondition, fmt::format("checkpoint {} is not whole", uuid),
@@ -134,6 +141,7 @@ Status check_references(const Draft& draft, const Document& document) {
   return {};
 }
 
+/// Rising, and after the last was deleted given again.
 std::uint32_t next_number(const Draft& draft, const Document& document) {
   std::uint32_t number = 0;
   for (const DocumentRef& one : draft.state().catalog().all(document.kind, document.parent))
@@ -152,6 +160,7 @@ std::uint32_t known_use(const Draft& draft, const Document& use) {
 Result<Document> completed(Draft& draft, const StoreDocument& store, const Identity& identity) {
   Document document = store.document;
   if (store.is_import && !identity.is_operator) return fail(access::not_allowed());
+  // Imports keep the times of where they come from.
   if (!store.is_import) document.change_time = draft.now();
   if (document.kind == DocumentKind::kCheckpointUse) document.id = known_use(draft, document);
   const DocumentRef known =
@@ -160,6 +169,7 @@ Result<Document> completed(Draft& draft, const StoreDocument& store, const Ident
     const bool is_trials =
         trial_of(document).value() != 0;  // the trial's owner may, whoever stored it first
     if (!is_trials && !may_change(*known, identity)) return fail(access::not_allowed());
+    // Optimistic: who changes what he read names when that was changed last. Unset: whatever it is.
     const TimePoint basis = store.document.change_time;
     if (!store.is_import && basis.is_set() && basis != known->change_time) {
       return fail(ErrorCode::kConflict, fmt::format("{} was changed meanwhile", known->name),
@@ -169,6 +179,7 @@ Result<Document> completed(Draft& draft, const StoreDocument& store, const Ident
     if (!store.is_import)
       document.change_time =
           std::max(document.change_time, known->change_time + Duration::microseconds(1));
+    // Owner and beginning stay, whoever changes it.
     document.user = known->user;
     document.user_name = known->user_name;
     document.create_time = known->create_time;
@@ -180,8 +191,11 @@ Result<Document> completed(Draft& draft, const StoreDocument& store, const Ident
       document.kind == DocumentKind::kModelVersion
           ? draft.state().catalog().find(DocumentKind::kModel, document.parent)
           : nullptr;
+  // A version is its model owner's to add.
   if (model != nullptr && !may_change(*model, identity)) return fail(access::not_allowed());
   const bool brings_id = document.kind == DocumentKind::kRunMetadata;
+  // An id from outside names what is there; new ones are allotted in the draft. Metadata of a run
+  // goes by its trial's id.
   if (document.id != 0 && !brings_id) return fail(is_missing(document.kind, document.id));
   if (!brings_id) document.id = draft.allot_document(document.kind);
   const bool keeps_number = store.is_import && document.number != 0;
@@ -199,6 +213,8 @@ void rename_place(Draft& draft, const Document& known, const std::string& name) 
   const std::string workspace =
       is_workspace ? known.name
                    : draft.state().catalog().find(DocumentKind::kWorkspace, known.parent)->name;
+  // Experiments hold the names, not the numbers, of workspace and project: O(experiments), and
+  // seldom.
   for (const auto& [id, experiment] : draft.state().experiments().experiments()) {
     if (experiment.labels.workspace != workspace ||
         (!is_workspace && experiment.labels.project != known.name))
@@ -217,6 +233,7 @@ Reply record_run(Draft& draft, const RecordRun& note, const Identity& identity) 
   const auto trial = access::find_running(draft.state(), note.trial, note.run, identity);
   if (!trial.has_value()) return refused(trial.error());
   const JobRun& run = *draft.state().jobs().find((*trial)->job)->run;
+  // Said twice is said once: repeats of a client cost no event.
   const bool is_known =
       note.note == RunSignal::kSession ? run.has_session : run.is_stop_acknowledged;
   if (!is_known) draft.add(RunSignalled{(*trial)->job, note.note});
@@ -225,6 +242,7 @@ Reply record_run(Draft& draft, const RecordRun& note, const Identity& identity) 
 
 Reply record_checkpoint(Draft& draft, const RecordCheckpoint& note, const Identity& identity) {
   const Checkpoint& wanted = note.checkpoint;
+  // The uuid becomes the name of a folder.
   if (!is_checkpoint_name(wanted.uuid)) {
     return refused({ErrorCode::kInvalidArgument,
                     fmt::format("'{}' is no uuid of a checkpoint", wanted.uuid),
@@ -234,6 +252,7 @@ Reply record_checkpoint(Draft& draft, const RecordCheckpoint& note, const Identi
     return refused({ErrorCode::kFailedPrecondition,
                     fmt::format("checkpoint {} is being deleted", wanted.uuid), ""});
   }
+  // A new one is for the present run to report; what is known may be changed by its owner.
   const CheckpointRef known = draft.state().checkpoints().find(wanted.uuid);
   if (known == nullptr) {
     if (const auto trial = access::find_running(draft.state(), wanted.trial, wanted.run, identity);
@@ -248,6 +267,7 @@ Reply record_checkpoint(Draft& draft, const RecordCheckpoint& note, const Identi
     const Trial* trial = draft.state().experiments().find(known->trial);
     const auto own = access::find_own(draft.state(), trial->experiment, identity);
     if (!own.has_value()) return refused(own.error());
+    // Equal in all: a repeat.
     if (*known == wanted) return {};
     if (!note.is_change && known->state != CheckpointState::kActive) {
       // A client whose answer was lost reports again.
@@ -266,6 +286,7 @@ Reply record_checkpoint(Draft& draft, const RecordCheckpoint& note, const Identi
     }
     const bool loses = wanted.state == CheckpointState::kDeleted ||
                        wanted.state == CheckpointState::kPartiallyDeleted;
+    // Who loads that model version would find nothing.
     if (loses && draft.state().catalog().names_checkpoint(wanted.uuid)) {
       return refused({ErrorCode::kFailedPrecondition,
                       fmt::format("checkpoint {} is in the model registry", wanted.uuid),
@@ -281,10 +302,12 @@ Reply record_checkpoint(Draft& draft, const RecordCheckpoint& note, const Identi
 }
 
 Reply store_document(Draft& draft, const StoreDocument& store, const Identity& identity) {
+  // Trials first: what is kept of a trial is not found by its document's owner.
   if (const Status owned = check_trial(draft, store.document, identity); !owned.has_value())
     return refused(owned.error());
   auto document = completed(draft, store, identity);
   if (!document.has_value()) return refused(document.error());
+  // Imports may have names that we would not allow anew.
   if (!store.is_import) {
     const DocumentRef known = draft.state().catalog().find(document->kind, document->id);
     const bool is_named = known == nullptr || known->name != document->name;
@@ -314,6 +337,8 @@ Reply delete_document(Draft& draft, const DeleteDocument& remove, const Identity
   const DocumentRef known = catalog.find(remove.kind, remove.id);
   if (known == nullptr) return refused(is_missing(remove.kind, remove.id));
   if (!may_delete(draft.state(), *known, identity)) return refused(access::not_allowed());
+  // Versions go with their model. Projects do not go with their workspace: experiments stand in
+  // them.
   for (const DocumentKind below : {DocumentKind::kModelVersion, DocumentKind::kProject}) {
     if (parent_kind(below) != remove.kind) continue;
     const auto children = catalog.all(below, remove.id);

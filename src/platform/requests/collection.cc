@@ -1,3 +1,6 @@
+// A deletion is a job with a script that removes files under the owner's name, recorded as a
+// Collection before it can start, so that no checkpoint is given out any more that it may already
+// have removed. When the job ends, Platform::end_collection says what is left.
 #include "platform/requests/collection.h"
 
 #include <fmt/format.h>
@@ -35,6 +38,7 @@ bool is_there(const Checkpoint& checkpoint) {
 std::shared_ptr<JobSpec> job_of(Draft& draft, const Experiment& experiment,
                                 const std::string& script) {
   auto job = std::make_shared<JobSpec>(*experiment.spec->job);
+  // No GPU, one task: it only deletes.
   give_slots(draft.state(), *job, 0, true);
   job->trial = TrialId();
   job->text.set(JobText::kName, fmt::format("collect.{}", experiment.id.value()));
@@ -68,6 +72,7 @@ Result<ExperimentId> deletable(const ClusterState& state, const KeptCheckpoints&
   if (known == nullptr)
     return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
   const Experiment& experiment =
+      // Owner first: others must not learn what is kept and why.
       *TRY(access::find_own(state, experiment_of(state, *known).id, identity));
   TRY(check_reachable(experiment));
   if (const auto why = kept.because(*known))
@@ -81,6 +86,7 @@ KeptCheckpoints::KeptCheckpoints(const ClusterState& state) : state_(state) {
   for (const auto& [id, experiment] : state.experiments().experiments()) {
     const std::string& source = experiment.spec->source_checkpoint;
     if (!source.empty())
+      // Of each uuid the first reason is enough.
       begun_with_.emplace(source, fmt::format("is what experiment {} began with", id.value()));
     if (experiment.spec->searcher != "custom" || !is_searching(experiment.state) ||
         experiment.outcome)
@@ -88,6 +94,7 @@ KeptCheckpoints::KeptCheckpoints(const ClusterState& state) : state_(state) {
     for (const std::string& uuid : wanted_sources(experiment)) {
       begun_with_.emplace(
           uuid, fmt::format("is what a trial of experiment {} will begin with", id.value()));
+      // Its client has asked for these trials; their jobs are still to come.
     }
   }
   for (const auto& [id, trial] : state.experiments().trials()) {
@@ -102,6 +109,7 @@ std::optional<std::string> KeptCheckpoints::because(const Checkpoint& checkpoint
   if (const auto found = begun_with_.find(checkpoint.uuid); found != begun_with_.end())
     return found->second;
   const Trial& own = *state_.experiments().find(checkpoint.trial);
+  // An ended trial goes on from nothing.
   const CheckpointRef latest = own.is_over() ? nullptr : state_.checkpoints().latest(own.id);
   if (latest != nullptr && latest->uuid == checkpoint.uuid)
     return fmt::format("is what trial {} goes on from; end it first", own.id.value());
@@ -128,12 +136,14 @@ Reply delete_checkpoints(Draft& draft, const DeleteCheckpoints& asked, const Ide
   Reply reply;
   const KeptCheckpoints kept(draft.state());
   std::map<ExperimentId, std::vector<std::string>> by_experiment;
+  // All or none: nothing has been drafted before every uuid was looked at.
   for (const std::string& uuid : asked.uuids) {
     const auto experiment = deletable(draft.state(), kept, uuid, identity);
     if (!experiment.has_value()) {
       reply.error = experiment.error();
       return reply;
     }
+    // Gone, or going already, is what was asked for.
     const bool is_gone = !is_there(*draft.state().checkpoints().find(uuid)) ||
                          draft.state().checkpoints().is_going(uuid);
     auto& uuids = by_experiment[*experiment];
@@ -155,6 +165,7 @@ Reply collect(Draft& draft, const CollectCheckpoints& collect) {
   Reply reply;
   const ClusterState& state = draft.state();
   const Experiment* experiment = state.experiments().find(collect.experiment);
+  // kDeleting and later states have a deletion of their own.
   const bool is_due = experiment != nullptr && is_final(experiment->state) &&
                       experiment->state < ExperimentState::kDeleting;
   // The collector decided by the retention that it read: if that has changed since, it decides
@@ -174,6 +185,7 @@ Reply collect(Draft& draft, const CollectCheckpoints& collect) {
   // What runs that were killed had begun to save, and what a job that broke off may have left.
   for (const TrialId trial : experiment->trials) {
     for (const CheckpointRef& one : state.checkpoints().of(trial)) {
+      // With neither size nor files it is a record of what a broken deletion may have left.
       const bool is_left = one->state == CheckpointState::kError && one->size == 0 &&
                            one->resources == "{}" && !kept.because(*one);
       const bool is_torn = one->state == CheckpointState::kActive || is_left;
@@ -206,6 +218,7 @@ Status delete_experiment(Draft& draft, const Experiment& experiment) {
     return refuse("has not ended", "end it first: muster experiment kill");
   if (experiment.state == ExperimentState::kDeleting) return {};
   TRY(check_reachable(experiment));
+  // Everything is asked before anything is drafted: an experiment goes whole or not at all.
   const KeptCheckpoints kept(state);
   std::vector<std::string> uuids;
   for (const TrialId trial : experiment.trials) {

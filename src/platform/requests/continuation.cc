@@ -1,3 +1,5 @@
+// A continued experiment keeps its id, its trials and its search's state; each trial that goes on
+// gets a new job, since its old one may have left memory.
 #include "platform/requests/continuation.h"
 
 #include <fmt/format.h>
@@ -57,6 +59,7 @@ Status check_not_going(const ClusterState& state, TrialId trial) {
   const CheckpointRef latest = state.checkpoints().latest(trial);
   if (latest == nullptr || !state.checkpoints().is_going(latest->uuid)) return {};
   for (const auto& [job, collection] : state.checkpoints().collections()) {
+    // The latest checkpoint is being deleted: by which job, for the text.
     if (std::ranges::find(collection.uuids, latest->uuid) == collection.uuids.end()) continue;
     return fail(ErrorCode::kFailedPrecondition,
                 fmt::format("job {} is deleting checkpoint {}, which trial {} would go on from",
@@ -72,6 +75,7 @@ Status check_not_going(const ClusterState& state, TrialId trial) {
 std::string with_values(const std::string& hparams, const std::string& changes) {
   const auto before = parse_json(hparams);
   const auto over = parse_json(changes);
+  // prepare_continuation wrote this text.
   CHECK(over.has_value(), "new hyperparameters are no JSON");
   return json_text(merge_layers(*over, before.has_value() ? *before : Json(Json::Object{})));
 }
@@ -106,11 +110,13 @@ Result<Reply> continue_experiment(Draft& draft, const PreparedContinuation& prep
   }
   for (const TrialId id : experiment.trials) {
     const Trial& trial = *draft.state().experiments().find(id);
+    // The one trial of a single search goes on in any case: to a greater length, with other values.
     const bool is_again = is_single || (trial.state != TrialState::kCompleted && !trial.is_invalid);
     if (is_again) {
       TRY(check_not_going(draft.state(), id));
       event.trials.push_back({id, trial.index, exit_of(trial)});
     } else {
+      // Its search is told that this one stays ended.
       event.closed.push_back(trial.index);
     }
   }
@@ -123,6 +129,7 @@ Result<Reply> continue_experiment(Draft& draft, const PreparedContinuation& prep
   draft.add(event);
   for (const TrialAgain& again : event.trials) {
     const Trial& trial = *draft.state().experiments().find(again.id);
+    // Numbered on from the trial's last run, so that logs and tokens of runs stay apart.
     TRY(submit_trial(draft, *spec, experiment.labels.name,
                      {again.id, again.trial, trial.last_run, false}));
   }

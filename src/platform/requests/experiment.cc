@@ -19,6 +19,8 @@
 #include "platform/rules/trial_rules.h"
 #include "text/words.h"
 
+// Verbs and decisions draft changes of at most kTrialEventsPerDraft trials; the rest follows from
+// the experiment's state (carry_on).
 namespace muster::requests {
 namespace {
 
@@ -68,9 +70,11 @@ Status inherit(const ClusterState& state, const PreparedExperiment& prepared,
   if (parent == nullptr)
     return fail(ErrorCode::kNotFound,
                 fmt::format("there is no experiment {}", prepared.spec->parent.value()), "");
+  // Own code makes no difference to whether the parent may be read: it is only named.
   if (prepared.script.bytes != nullptr) return {};
   TRY(access::check_readable(state, *parent, identity));
   job.script = parent->spec->job->script;
+  // Imported experiments have no code.
   if (job.script.value() != 0) return {};
   return fail(ErrorCode::kFailedPrecondition,
               fmt::format("the code of experiment {} was not imported with it",
@@ -130,11 +134,13 @@ Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared
   give_slots(state, *job, prepared.spec->slots_per_trial, prepared.is_single_node);
   job->text.set(JobText::kName, prepared.labels.name.empty() ? "experiment" : prepared.labels.name);
   {
+    // The owner's permission, limits of partitions and what can be satisfied are those of a job.
     Draft rehearsal(state, draft.now());  // what would be refused of a trial is refused now
     const PreparedSubmit trial = submission_of(*job);
     [[maybe_unused]] const Reply ignored = TRY(admission::submit(rehearsal, trial, identity));
     *job = *trial.spec;
   }
+  // After the rehearsal: the script is common to all trials and stored once.
   job->script = draft.blob_for(prepared.script);
   TRY(inherit(state, prepared, identity, *job));
   job->environment = draft.blob_for(prepared.environment);
@@ -156,6 +162,7 @@ Result<Reply> create_experiment(Draft& draft, const PreparedExperiment& prepared
                                                             .add(state.settings().cluster_name)
                                                             .add(spec->config)
                                                             .digest() &
+                                                        // Determined's seeds have 31 bits.
                                                         0x7fffffff));
   spec->job = std::move(job);
   event.spec = std::move(spec);
@@ -182,12 +189,14 @@ class TrialVerbs {
       if (job.is_pending()) {
         hold(job, job_flag::kTrialHeld);
       } else if (runs(job)) {
+        // Stopped and not ended: it saves, and its stop sends it back to the queue, held.
         admission::draft_stop(draft_, job, StopCall::kPause, experiment_.spec->preemption_timeout);
       }
     });
   }
   void activate() {
     each([&](const Trial& trial, const Job& job) {
+      // Those two have holds of their own reasons.
       if (job.is_pending() && !trial.is_waiting && !trial.awaits_source) hold(job, 0);
     });
   }
@@ -232,6 +241,7 @@ class TrialVerbs {
   void end(const Job& job) {
     const bool will_return = (job.flags & job_flag::kRequeueAfter) != 0;
     if (is_finished(job.state) && !will_return) return;  // it ends as it is
+    // Another verb of the same request has decided about it.
     if (!draft_.claim(job.id)) return;
     JobEnding ending;
     ending.job = job.id;
@@ -297,6 +307,7 @@ std::optional<Error> control_one(Draft& draft, ExperimentId id, ExperimentVerb v
     const Status drafted = delete_experiment(draft, experiment);
     return drafted.has_value() ? std::nullopt : std::optional(drafted.error());
   }
+  // From here on verbs are about what runs; archive and delete are about what has ended.
   if (auto refused = has_ended(experiment)) return refused;
   TrialVerbs trials(draft, experiment, identity);
   const bool is_stopping = !is_searching(experiment.state);
@@ -318,6 +329,7 @@ std::optional<Error> control_one(Draft& draft, ExperimentId id, ExperimentVerb v
       change_state(draft, experiment, ExperimentState::kStoppingCanceled);
       trials.cancel(experiment.spec->preemption_timeout);
       return std::nullopt;
+    // Kill, also of an experiment that stops more gently already.
     default:
       if (experiment.state != ExperimentState::kStoppingKilled)
         change_state(draft, experiment, ExperimentState::kStoppingKilled);
@@ -337,6 +349,7 @@ std::size_t carry_on(Draft& draft, const Experiment& experiment, std::size_t fir
     case ExperimentState::kStoppingCanceled:
     case ExperimentState::kStoppingError: trials.cancel(grace_of(experiment)); break;
     case ExperimentState::kStoppingKilled: trials.kill(); break;
+    // Final states: nothing is to be carried on.
     default: return experiment.trials.size();
   }
   return trials.next();
@@ -349,6 +362,7 @@ void stop_for_budget(Draft& draft, const Experiment& experiment) {
   change.state = ExperimentState::kStoppingCanceled;
   const bool is_wall =
       budget.wall_time != Duration() && experiment.submit_time + budget.wall_time <= draft.now();
+  // Microseconds of an hour.
   constexpr double kHour = 3600e6;
   change.detail = is_wall
                       ? fmt::format("its budget of {:g} hours is used up",
@@ -365,6 +379,7 @@ Reply control_experiments(Draft& draft, const ControlExperiments& control,
   Reply reply;
   std::vector<ExperimentId> seen;
   for (const ExperimentId id : control.experiments) {
+    // In one request the second mention would be drafted against a state that the first has left.
     const bool is_repeated = std::ranges::find(seen, id) != seen.end();
     seen.push_back(id);
     reply.experiments.push_back(
@@ -376,6 +391,7 @@ Reply control_experiments(Draft& draft, const ControlExperiments& control,
 namespace {
 
 std::optional<Error> check_share(const ExperimentShare& share) {
+  // As Determined's resources.priority.
   if (share.priority < 1 || share.priority > 99)
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("priority {}: give a number from 1 to 99", share.priority),
@@ -401,6 +417,7 @@ Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Iden
   ExperimentLabels labels = experiment.labels;
   if (update.name) labels.name = *update.name;
   if (update.description) labels.description = *update.description;
+  // Each field by itself: unset means unchanged, empty means cleared.
   if (update.notes) labels.notes = *update.notes;
   if (update.workspace) labels.workspace = *update.workspace;
   if (update.project) labels.project = *update.project;
@@ -443,6 +460,8 @@ Reply update_experiment(Draft& draft, const UpdateExperiment& update, const Iden
       return reply;
     }
   }
+  // Of an experiment that has ended the labels, the retention and the share may change, the limits
+  // of its search not.
   if (update.max_concurrent) {
     reply.error = has_ended(experiment);
     if (reply.error) return reply;
@@ -470,8 +489,10 @@ Reply operate_search(Draft& draft, const OperateSearch& operate, const Identity&
     return reply;
   }
   // What has ended or stops does nothing more; its client learns that from the next event.
+  // An operation in flight when the search ended is no error of its client.
   if (!is_searching(experiment.state) || experiment.outcome) return reply;
   for (const SearchOperation& one : operate.input.operations) {
+    // All of them before the event: operations are taken together or not at all.
     if (one.source.empty()) continue;
     if (const Status usable = check_source(draft.state(), one.source); !usable.has_value()) {
       reply.error = usable.error();
@@ -552,6 +573,7 @@ Reply report_trial(Draft& draft, const ReportTrial& report, const Identity& iden
   const Trial& trial = **found;
   const Experiment& experiment = *state.experiments().find(trial.experiment);
   const NamedNumber* metric = find_metric(report, experiment.spec->metric);
+  // A first validation that the search cannot use will not be followed by better ones.
   const auto is_first = [&] {
     return is_searching(experiment.state) && !is_searchable(state, experiment);
   };
@@ -559,6 +581,7 @@ Reply report_trial(Draft& draft, const ReportTrial& report, const Identity& iden
     if (is_first())
       end_unsearchable(draft, experiment,
                        missing_text(report, experiment.spec->metric, "searcher.metric"));
+    // Later ones may be of another kind, say by another evaluation script.
     return reply;  // else a validation of something else
   }
   auto units = units_of(report, *experiment.spec);
@@ -578,11 +601,14 @@ Reply report_trial(Draft& draft, const ReportTrial& report, const Identity& iden
   // A client whose answer was lost reports again.
   const bool is_repeat =
       trial.metric && trial.units == *units &&
+      // Bit for bit: a NaN equals itself here.
       std::bit_cast<std::uint64_t>(*trial.metric) == std::bit_cast<std::uint64_t>(metric->value);
   if (is_repeat) return reply;
+  // Reports before the awaited point, or of a trial that is told to stop, decide nothing.
   event.is_input = trial.awaits && !trial.is_waiting && !trial.stop && *units >= *trial.awaits;
   event.is_at_target =
       !trial.is_waiting && trial.target && *units >= static_cast<double>(*trial.target);
+  // It saves and leaves its slots to others until the search takes it further.
   if (event.is_at_target)
     admission::draft_stop(draft, *state.jobs().find(trial.job), StopCall::kRung,
                           experiment.spec->preemption_timeout);
@@ -616,6 +642,7 @@ class Decision {
     const Trial& original =
         *draft_.state().experiments().find(experiment_.trials[plan.clone_of->value()]);
     const Job* job = draft_.state().jobs().find(original.job);
+    // While the original runs its last checkpoint is still to come (Platform::source_copies).
     plan.awaits_source = !original.is_over() && job != nullptr && job->run != nullptr;
     const CheckpointRef latest =
         plan.awaits_source ? nullptr : draft_.state().checkpoints().latest(original.id);
@@ -635,6 +662,7 @@ class Decision {
                                true});  // it trained that far before it stopped
       return;
     }
+    // What runs goes on by itself; what is paused is released with its experiment.
     if (job == nullptr || !job->is_pending() || experiment_.state == ExperimentState::kPaused)
       return;
     JobChanged change;
@@ -647,6 +675,7 @@ class Decision {
     const auto [trial, job] = find(index);
     if (job == nullptr) return;
     const bool will_return = (job->flags & job_flag::kRequeueAfter) != 0;
+    // Ended in good order where it does not run: its search is done with it.
     if (job->run != nullptr && !is_finished(job->state)) {
       admission::draft_stop(draft_, *job, StopCall::kSearch, experiment_.spec->preemption_timeout);
     } else if (!is_finished(job->state) || will_return) {
@@ -686,6 +715,8 @@ Reply decide(Draft& draft, const SearchDecision& decision) {
   Reply reply;
   const Experiment* experiment = draft.state().experiments().find(decision.decided.experiment);
   // A decision may come twice, or late: one that is not upon the present inputs is passed over.
+  // `covered` counts inputs: one that covers others than the present ones was made for another
+  // moment.
   if (experiment == nullptr || !is_searching(experiment->state) ||
       experiment->covered != decision.basis)
     return reply;
@@ -695,9 +726,11 @@ Reply decide(Draft& draft, const SearchDecision& decision) {
     return reply;
   }
   SearchDecided event = decision.decided;
+  // Ids in a row: the event names the first, and replay gives the others.
   event.first_trial = draft.allot_trials(event.created.size());
   Decision consequences(draft, *experiment);
   const TrialId first = event.first_trial;
+  // Before the event is added, which carries what is found.
   for (TrialPlan& plan : event.created) consequences.find_source(plan);
   draft.add(event);
   for (const StopTrial& stop : event.stops) consequences.stop(stop.trial);

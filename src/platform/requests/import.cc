@@ -1,3 +1,5 @@
+// Nothing imported ever runs: state is final, job and script are empty shells for the record. Each
+// object names where it comes from, by which a repeat of the import finds it.
 #include "platform/requests/import.h"
 
 #include <fmt/format.h>
@@ -32,6 +34,7 @@ Reply import_experiment(Draft& draft, const ImportExperiment& import, const Iden
   experiment.id = draft.allot_experiment(experiment.id);
   if (experiment.labels.name.empty())
     experiment.labels.name = fmt::format("experiment-{}", experiment.id.value());
+  // The parts of the job that could make something run, or name blobs of ours, are cleared.
   auto job = std::make_shared<JobSpec>(*experiment.spec->job);
   job->kind = JobKind::kBatch;
   job->user = experiment.spec->user;
@@ -94,6 +97,7 @@ Reply import_checkpoint(Draft& draft, const ImportCheckpoint& import, const Iden
                     fmt::format("trial {} is our own", trial->id.value()),
                     "it reports its checkpoints itself"});
   }
+  // Its trial's own: a repeat.
   if (const CheckpointRef known = draft.state().checkpoints().find(wanted.uuid)) {
     if (known->trial == wanted.trial) return {};
     return refused({ErrorCode::kAlreadyExists,

@@ -8,6 +8,7 @@
 namespace muster::requests {
 namespace {
 
+// As Determined's log_retention_days, 16 bits.
 constexpr std::int32_t kDaysMax = 32767;
 
 Error no_trial(TrialId id) {
@@ -20,6 +21,7 @@ Reply record_log_match(Draft& draft, const RecordLogMatch& note) {
   const Trial* trial = draft.state().experiments().find(note.trial);
   if (trial == nullptr) return refused(no_trial(note.trial));
   const Job* job = draft.state().jobs().find(trial->job);
+  // Bounds of what the log thread may say: it may be late, but not of a run that never was.
   const bool is_run = note.match.run > 0 && (job == nullptr || note.match.run <= run_number(*job));
   if (!is_run || note.node.value() >= draft.state().nodes().all().size()) {
     return refused(
@@ -28,6 +30,7 @@ Reply record_log_match(Draft& draft, const RecordLogMatch& note) {
          ""});
   }
   LogMatch match = note.match;
+  // By name: nodes may be renumbered, and people read it.
   match.node = draft.state().nodes().at(note.node).config.name;
   if (is_known(*trial, match)) return {};
   draft.add(LogMatched{note.trial, match});

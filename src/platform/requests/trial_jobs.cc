@@ -24,6 +24,7 @@ bool has_gpus(const ClusterState& state, PartitionIndex partition) {
 }  // namespace
 
 std::string own_run_folder(const Draft& draft, std::string_view root, std::string_view name) {
+  // From what no other cluster, moment or name shares; 32 bits of it are enough beside a name.
   const std::uint64_t mark =
       Hasher().add(draft.state().cluster_id()).add(draft.now().microseconds()).add(name).digest();
   return fmt::format("{}/{}-{:08x}", root, name, mark & 0xffffffff);
@@ -32,9 +33,11 @@ std::string own_run_folder(const Draft& draft, std::string_view root, std::strin
 void give_slots(const ClusterState& state, JobSpec& job, std::uint32_t slots, bool is_single_node) {
   const auto partitions = admission::choose_partitions(state, job.get(JobText::kPartition));
   const bool is_gpu = partitions.has_value() && has_gpus(state, partitions->front());
+  // Of several partitions the first decides what a slot is.
   job.request.task_count = std::max(slots, 1U);
   job.given |= given_option::kTaskCount;
   job.request.min_nodes = 1;
+  // 0: as many nodes as the slots need.
   job.request.max_nodes = is_single_node ? 1 : 0;
   if (is_single_node) job.given |= given_option::kNodes;
   const bool takes_gpus = slots > 0 && is_gpu;
@@ -45,6 +48,7 @@ void give_slots(const ClusterState& state, JobSpec& job, std::uint32_t slots, bo
 
 Result<JobId> submit_for_owner(Draft& draft, std::shared_ptr<JobSpec> job, std::uint16_t hold) {
   PreparedSubmit submission;
+  // As an operator: what was allowed when the experiment was created is not asked again.
   submission.spec = std::move(job);
   submission.hold = hold;
   const Reply reply = TRY(admission::submit(draft, submission, kOperator));
@@ -57,6 +61,7 @@ Status submit_trial(Draft& draft, const ExperimentSpec& spec, std::string_view e
   job->trial = trial.id;
   job->runs_before = trial.runs_before;
   job->text.set(JobText::kName, fmt::format("{}.{}", experiment, trial.index.value()));
+  // A file as any job has, beside what the log store gets.
   job->text.set(JobText::kStdOut, trial_folder(spec, trial.id) + "/output.log");
   [[maybe_unused]] const JobId ignored = TRY(submit_for_owner(
       draft, std::move(job), trial.is_held ? job_flag::kTrialHeld : std::uint16_t{0}));

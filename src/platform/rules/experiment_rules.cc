@@ -1,3 +1,5 @@
+// Two questions to each event: what is its search told, and may its experiment be over now. Only
+// while the experiment is searching is anybody there to be told.
 #include "platform/rules/experiment_rules.h"
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@ struct Concerned {
     return event.experiment;
   }
   std::optional<ExperimentId> operator()(const TrialEnded& event) const {
+    // The last trial's end may be the experiment's.
     return state.experiments().find(event.trial)->experiment;
   }
 };
@@ -34,6 +37,7 @@ struct Told {
     return {event.experiment, {SearchBegun{}}};
   }
   SearchAsked operator()(const ExperimentChanged& event) const {
+    // Of all that may change only the limit concerns the search.
     if (!event.max_concurrent) return {};
     return {event.experiment, {LimitInput{*event.max_concurrent}}};
   }
@@ -47,6 +51,7 @@ struct Told {
   SearchAsked operator()(const TrialReported& event) const {
     const Trial& trial = *state.experiments().find(event.trial);
     if (!event.is_input) return {};
+    // Only what the search waits for: other reports are for people.
     return {trial.experiment, {ReportInput{trial.index, event.report}}};
   }
   SearchAsked operator()(const TrialEnded& event) const {

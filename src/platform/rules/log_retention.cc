@@ -1,3 +1,4 @@
+// Days are counted from the end of the experiment, because its trials are compared until then.
 #include "platform/rules/log_retention.h"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ std::vector<LogOwner> expired_logs(const ClusterState& state, TimePoint now) {
         expired.push_back({LogOwnerKind::kTrial, trial.value()});
     }
   }
+  // The same order in every run, whatever the table's.
   std::ranges::sort(expired);
   return expired;
 }
@@ -30,6 +32,7 @@ std::int32_t remaining_log_days(const ClusterState& state, const Trial& trial, T
   const Experiment& experiment = *state.experiments().find(trial.experiment);
   if (days < 0 || !is_final(experiment.state)) return days;
   const std::int64_t passed = (now - experiment.end_time).microseconds() / kDay.microseconds();
+  // A clock that went back makes `passed` negative: not more than all.
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(days - passed, 0, days));
 }
 

@@ -1,3 +1,4 @@
+// A match means one of two things for its trial: it goes without a node, or it is not tried again.
 #include "platform/rules/log_rules.h"
 
 #include <fmt/format.h>
@@ -24,6 +25,7 @@ JobSpecRef without_node(const JobSpec& spec, const std::string& node) {
   excluded.push_back(node);
   auto changed = std::make_shared<JobSpec>(spec);
   changed->text.set(JobText::kExcludeList, known.empty() ? node : known + "," + node);
+  // The planner reads the request, people the text: both have it.
   changed->request.excluded_nodes = sorted_hosts(std::move(excluded));
   return changed;
 }
@@ -32,6 +34,7 @@ JobSpecRef without_node(const JobSpec& spec, const std::string& node) {
 
 bool is_known(const Trial& trial, const LogMatch& match) {
   return std::ranges::any_of(trial.log_matches, [&](const LogMatch& one) {
+    // By policy and run: a policy that matches in each run is a match each time.
     return one.run == match.run && one.policy == match.policy;
   });
 }
@@ -73,6 +76,7 @@ LogConsequence consequence_of(const ClusterState& state, const Trial& trial,
   LogConsequence consequence;
   if (trial.is_over()) return consequence;
   const Job* job = state.jobs().find(trial.job);
+  // Jobs stay in memory as long as their trial is not over.
   CHECK(job != nullptr, "trial {} has no job", trial.id.value());
   // A line may be read when its run is over and the next one has been decided upon: that is ended,
   // too.

@@ -1,3 +1,4 @@
+// Ranks are of whole checkpoints with a metric; the latest of each trial are kept beside them.
 #include "platform/rules/retention.h"
 
 #include <fmt/format.h>
@@ -27,6 +28,7 @@ std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints,
   for (std::size_t i = 0; i < checkpoints.size(); ++i) {
     if (checkpoints[i].metric) ranked.push_back(i);
   }
+  // Stable: of equal metrics the earlier in the list ranks first.
   std::ranges::stable_sort(
       ranked, {}, [&](std::size_t i) { return badness(checkpoints[i], smaller_is_better); });
   std::vector<bool> is_kept(checkpoints.size(), false);
@@ -34,9 +36,11 @@ std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints,
   for (std::size_t rank = 0; rank < ranked.size(); ++rank) {
     const std::size_t i = ranked[rank];
     const std::uint32_t trial_rank = of_trial[checkpoints[i].trial]++;
+    // Counted among all of its trial, kept or not.
     is_kept[i] = rank < retention.experiment_best || trial_rank < retention.trial_best;
   }
   of_trial.clear();
+  // From the back: they stand in the order in which they became whole.
   for (std::size_t i = checkpoints.size(); i-- > 0;) {
     if (of_trial[checkpoints[i].trial]++ < retention.trial_latest) is_kept[i] = true;
   }
@@ -54,6 +58,7 @@ std::vector<CheckpointRef> broken_off(const CheckpointTable& known, const Collec
   for (const std::string& uuid : collection.uuids) {
     Checkpoint one = *known.find(uuid);
     if (one.state == CheckpointState::kActive) continue;  // it never was whole
+    // An error without size or files: `collect` takes it up again.
     one.state = CheckpointState::kError;
     one.size = 0;
     one.resources = "{}";
@@ -74,6 +79,7 @@ ExperimentChanged deletion_failed(const Collection& collection, const Job& job) 
 }
 
 std::optional<CheckpointRetention> unrecorded_retention(const Experiment& experiment) {
+  // A value that is not the default was recorded, or set by its owner since.
   if (experiment.spec->retention != CheckpointRetention() ||
       experiment.retention != CheckpointRetention())
     return std::nullopt;
@@ -81,6 +87,7 @@ std::optional<CheckpointRetention> unrecorded_retention(const Experiment& experi
   const Json* storage = config.has_value() && config->object() != nullptr
                             ? config->find("checkpoint_storage")
                             : nullptr;
+  // What an old configuration says by other types is ignored.
   if (storage == nullptr || storage->object() == nullptr) return std::nullopt;
   const auto count_of = [&](const char* name, std::uint32_t otherwise) {
     const Json* count = storage->find(name);

@@ -1,3 +1,5 @@
+// The order of the checks in decide_run_end is that of Determined: what the experiment is at, what
+// the search wants, what the run was asked, and only then how the script ended.
 #include "platform/rules/trial_rules.h"
 
 #include <fmt/format.h>
@@ -30,6 +32,7 @@ void decide_stopped_end(const ClusterState& state, const Trial& trial, StopCall 
     case StopCall::kCancel: return end_for_good(ending, JobState::kCancelled);
     case StopCall::kSearch: return end_for_good(ending, JobState::kCompleted);
     case StopCall::kRung: return go_back(ending, JobState::kCompleted, trial_hold(state, trial));
+    // trial_hold keeps a paused trial back; a preempted one may start again.
     case StopCall::kPause:
     case StopCall::kPreempt: return go_back(ending, JobState::kPreempted, trial_hold(state, trial));
   }
@@ -40,6 +43,7 @@ void decide_stopped_end(const ClusterState& state, const Trial& trial, StopCall 
 /// runs again, unless it did so before and got no further.
 void decide_early_end(const ClusterState& state, const Trial& trial, const ExperimentSpec& spec,
                       JobEnding& ending) {
+  // Progress since the last early end.
   if (!trial.ended_early_at || trial.units > *trial.ended_early_at) {
     go_back(ending, JobState::kCompleted, trial_hold(state, trial));
     ending.is_early = true;
@@ -58,6 +62,7 @@ void decide_early_end(const ClusterState& state, const Trial& trial, const Exper
 bool answers_stop(const JobRun& run, const JobEnding& ending) {
   const bool ended_itself =
       ending.state == JobState::kCompleted || ending.state == JobState::kFailed;
+  // Ended from outside (a limit, a node): a stop is as good an explanation as any.
   return !run.has_session || run.is_stop_acknowledged || !ended_itself;
 }
 
@@ -102,6 +107,7 @@ TrialEnded trial_end(const ClusterState& state, const Job& job, const Trial& tri
   if (trial.is_invalid) {
     ended.exit = TrialExit::kInvalidHparams;
     ended.detail = "it finds its hyperparameters invalid";
+    // By its own word first, whatever the job's state.
   } else if (job.state == JobState::kCancelled) {
     ended.state = TrialState::kCanceled;
     ended.exit = TrialExit::kCanceled;
@@ -113,6 +119,7 @@ TrialEnded trial_end(const ClusterState& state, const Job& job, const Trial& tri
         : job.exit.signal() != 0
             ? fmt::format("ended by signal {}", job.exit.signal())
             : fmt::format("{} with exit code {}", job_state_name(job.state), job.exit.code());
+    // It ended by itself with code 0: it was not restarted for failing.
     const bool is_early = job.state == JobState::kFailed && job.exit.is_success();
     if (experiment.spec->max_restarts > 0 && !is_early)
       ended.detail += fmt::format(", after {} restarts", trial.restarts);
@@ -125,6 +132,7 @@ std::vector<std::string> trial_findings(const ClusterState& state) {
   for (const auto& [id, trial] : state.experiments().trials()) {
     if (!trial.is_over()) continue;
     const ExperimentState experiment = state.experiments().find(trial.experiment)->state;
+    // Where a search was cut off, short trials are to be expected.
     const bool is_searched = is_searching(experiment) || experiment == ExperimentState::kCompleted;
     const bool is_short = trial.target && trial.units < static_cast<double>(*trial.target);
     if (trial.state != TrialState::kCompleted || !is_searched || !is_short || trial.stop ||
@@ -140,11 +148,14 @@ std::vector<std::string> trial_findings(const ClusterState& state) {
 TimePoint stop_before_limit_at(const ClusterState& state, const Job& job, const Trial& trial) {
   const Duration least = std::min(Duration::minutes(1), job.time_limit / 2);
   const Duration grace = state.experiments().find(trial.experiment)->spec->preemption_timeout;
+  // min(max(limit / 10, min(1 min, limit / 2)), preemption_timeout) before the end.
   return job.end_time - std::min(std::max(job.time_limit / 10, least), grace);
 }
 
 std::optional<TimePoint> budget_end(const ClusterState& state, const Experiment& experiment,
                                     TimePoint now) {
+  // Two budgets: hours since submission, and slot time, which is used by all running trials at
+  // once. The earlier end counts.
   const ExperimentBudget& budget = experiment.spec->budget;
   std::optional<TimePoint> end;
   if (budget.wall_time != Duration()) end = experiment.submit_time + budget.wall_time;
@@ -162,6 +173,7 @@ std::optional<TimePoint> budget_end(const ClusterState& state, const Experiment&
     if (used >= budget.slot_time) {
       end = now;
     } else if (running > 0) {
+      // now + left / running: the rate of use is the number of slots that run.
       const TimePoint used_up = now + (budget.slot_time - used) / running;
       end = end ? std::min(*end, used_up) : used_up;
     }

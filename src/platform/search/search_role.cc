@@ -1,3 +1,6 @@
+// A follower on a thread of its own, because methods may take long. Its searchers are caches: each
+// is made from the last decision's saved state, and what was asked since is asked again in the same
+// order, which makes the same decision.
 #include "platform/search/search_role.h"
 
 #include <algorithm>
@@ -24,6 +27,7 @@ struct Concerns {
 void limit_slots(ExperimentConfig& config) {
   if (!config.resources.max_slots) return;
   const std::uint32_t trials =
+      // At least one trial, whatever the limit.
       std::max(*config.resources.max_slots / std::max(config.resources.slots_per_trial, 1U), 1U);
   std::uint32_t& limit = config.search.max_concurrent_trials;
   limit = limit == 0 ? trials : std::min(limit, trials);
@@ -46,6 +50,7 @@ struct Ask {
   std::vector<SearchAction> operator()(const OperationsInput& input) {
     std::vector<Json> hparams;
     for (const SearchOperation& one : input.operations) {
+      // check_operations has read it: a failure here cannot be the client's.
       auto parsed =
           one.verb == SearchVerb::kCreate ? parse_json(one.hparams) : Result<Json>(Json());
       hparams.push_back(parsed.has_value() ? std::move(parsed).value() : Json(Json::Object{}));
@@ -91,8 +96,10 @@ SearchDecided ask(search::Searcher& searcher, std::span<const SearchInput> input
     for (SearchAction& action : std::visit(Ask{searcher, touched}, input))
       std::visit(Sort{decided, touched}, action);
   }
+  // Only of trials whose target may have changed.
   for (const TrialIndex trial : touched) decided.awaits.push_back({trial, searcher.awaits(trial)});
   decided.progress = searcher.progress();
+  // Saved after all inputs: with it a restart needs none of them.
   decided.state = std::make_shared<const std::string>(searcher.save());
   return decided;
 }
@@ -100,6 +107,7 @@ SearchDecided ask(search::Searcher& searcher, std::span<const SearchInput> input
 Result<search::Searcher> searcher_now(const Experiment& experiment) {
   search::Searcher searcher = TRY(searcher_of(*experiment.spec, experiment.search_state.get()));
   const std::vector<SearchInput> inputs(experiment.inputs.begin(), experiment.inputs.end());
+  // Brought up to the present, without telling anybody.
   ask(searcher, inputs);
   return searcher;
 }
@@ -117,10 +125,12 @@ struct SearchRole::Follower {
     role.searches_[event.experiment].spec = event.spec;
   }
   void operator()(const ExperimentChanged& event) {
+    // Nobody decides for it any more; what was in flight the core drops by its state.
     if (event.state && !is_searching(*event.state)) role.searches_.erase(event.experiment);
   }
   void operator()(const ExperimentContinued& event) {
     Search& search = role.searches_[event.experiment];
+    // The searcher, too: it is of another configuration.
     search = {};
     search.spec = event.spec;
     search.covered = event.covered;
@@ -135,10 +145,12 @@ struct SearchRole::Follower {
   void operator()(const SearchDecided& event) {
     Search* search = role.find(event.experiment);
     if (search == nullptr) return;
+    // A decision covers what was asked before it, in order.
     CHECK(event.covered - search->covered <= search->inputs.size());
     search->inputs.erase(
         search->inputs.begin(),
         search->inputs.begin() + static_cast<std::ptrdiff_t>(event.covered - search->covered));
+    // From here on the basis of the next one.
     search->covered = event.covered;
     search->saved = event.state;
     search->in_flight.reset();
@@ -187,6 +199,8 @@ std::vector<SearchDecision> SearchRole::decide(TimePoint now) {
       auto decided = decide_upon(id, search);
       if (decided.has_value()) {
         search.in_flight = std::move(decided).value();
+        // The failure is sent as a decision, and repeated as one: the core ends the experiment by
+        // it.
       } else {
         search.in_flight.emplace();
         search.in_flight->decided.experiment = id;

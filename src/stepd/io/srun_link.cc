@@ -1,3 +1,5 @@
+// One write at a time: what is sent meanwhile gathers in waiting_. Tasks are read only while that
+// is short (room), so that an srun that does not read stops its tasks and not this memory.
 #include "stepd/io/srun_link.h"
 
 #include <utility>
@@ -9,6 +11,7 @@ SrunLink::SrunLink(kj::Own<kj::AsyncIoStream> stream) : stream_(kj::mv(stream)),
 void SrunLink::send(FrameKind kind, std::uint32_t task, std::string_view payload) {
   if (is_broken_) return;
   append_frame(waiting_, kind, task, payload);
+  // The loop runs until nothing is left to be written.
   if (!std::exchange(is_writing_, true)) tasks_.add(write_loop());
 }
 
@@ -27,6 +30,7 @@ kj::Promise<void> SrunLink::write_loop() {
 
 void SrunLink::wake() {
   std::erase_if(waiters_, [this](auto& waiter) {
+    // True: waits for everything to be written; false: for room alone.
     const bool is_due = is_broken_ || (waiter.first ? !is_writing_ : waiting_.size() < kQueueMax);
     if (is_due) waiter.second->fulfill();
     return is_due;
@@ -67,6 +71,7 @@ kj::Promise<void> SrunLink::read_loop() {
         reader_.feed(std::string_view(buffer_, n));
         for (;;) {
           auto frame = reader_.next();
+          // Broken framing ends the reading like an end of the stream.
           if (!frame.has_value()) return kj::READY_NOW;
           if (!frame->has_value()) break;
           receive_(std::move(**frame));

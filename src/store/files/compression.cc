@@ -1,3 +1,5 @@
+// A block is a byte that says its form, and the bytes: zstd, or as they are where that is no
+// longer.
 #include "store/files/compression.h"
 
 #include <zstd.h>
@@ -34,6 +36,7 @@ std::string compressed(std::string_view bytes, int level) {
   std::string result(1 + ZSTD_compressBound(bytes.size()), kZstd);
   const std::size_t size = ZSTD_compressCCtx(compressor(), result.data() + 1, result.size() - 1,
                                              bytes.data(), bytes.size(), level);
+  // Also where zstd refuses: a block can always be stored.
   if (ZSTD_isError(size) != 0 || size >= bytes.size()) return std::string(1, kPlain).append(bytes);
   result.resize(1 + size);
   return result;
@@ -44,6 +47,7 @@ Result<std::string> decompressed(std::string_view bytes, std::size_t size_max) {
   const std::string_view content = bytes.substr(1);
   if (bytes[0] != kPlain && bytes[0] != kZstd)
     return fail(ErrorCode::kCorruption, "a stored block has an unknown form");
+  // Errors and unknown sizes are huge numbers here, and refused by the bound below.
   const unsigned long long size = bytes[0] == kPlain
                                       ? content.size()
                                       : ZSTD_getFrameContentSize(content.data(), content.size());
@@ -53,6 +57,7 @@ Result<std::string> decompressed(std::string_view bytes, std::size_t size_max) {
   std::string result(static_cast<std::size_t>(size), '\0');
   const std::size_t found = ZSTD_decompressDCtx(decompressor(), result.data(), result.size(),
                                                 content.data(), content.size());
+  // The frame says its length itself: fewer bytes are damage as well.
   if (ZSTD_isError(found) != 0 || found != result.size()) {
     return fail(ErrorCode::kCorruption, "a stored block is damaged",
                 ZSTD_isError(found) != 0 ? ZSTD_getErrorName(found) : "too short");

@@ -1,3 +1,7 @@
+// Two tables of records with the columns by which lists choose, and what is asked most often in
+// indexes. A record is a message of its own (records/), with a digest over its key and bytes. Lists
+// by id, user or name look their keys up in an index first; those by time alone go through the jobs
+// block by block and pass over blocks outside the time.
 #include "store/history/sqlite_history.h"
 
 #include <fmt/format.h>
@@ -44,6 +48,7 @@ constexpr int kFormat = 1;
 
 /// 0: a new file.
 int format_of(soci::session& sql) {
+  // A file of another make has no table of that name.
   int format = 0;
   int has_meta = 0;
   sql << "SELECT COUNT(*) FROM sqlite_master WHERE name = 'meta'", soci::into(has_meta);
@@ -71,6 +76,7 @@ constexpr int kBlocksMax = 4;
 constexpr std::size_t kKeysMax = 8192;
 
 /// The condition of a query as SQL over `jobs`. Names are bound as text, quoted by doubling.
+// Doubling is all that SQL asks of a text in single quotes.
 std::string quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? "''" : std::string(1, c);
@@ -99,8 +105,11 @@ std::string condition(const Query& query) {
     std::string ids;
     for (const JobSelector& selector : query.filter.jobs)
       ids += (ids.empty() ? "" : ",") + std::to_string(selector.job.value());
+    // Of an array the record or any element, as a number names them.
     where += fmt::format(" AND (job IN ({0}) OR array_job IN ({0}))", ids);
   }
+  // In the system between the two times: ended after the one, submitted before the other. Source:
+  // sacct(1), --starttime and --endtime.
   if (query.since.is_set()) where += fmt::format(" AND end_time >= {}", query.since.microseconds());
   if (query.until.is_set() && !query.until.is_never())
     where += fmt::format(" AND submit_time <= {}", query.until.microseconds());
@@ -134,6 +143,7 @@ struct Statements {
   }
   /// What to select of a row beside its record.
   const char* digest_column() const { return has_digests ? "digest" : "NULL"; }
+  // Prepared once: an append executes them for each object.
   void prepare() {
     insert_job.emplace(
         (session.prepare
@@ -157,6 +167,8 @@ struct Statements {
   /// A program that knew no blocks may have written last.
   void make_blocks(long long watermark) {
     long long right_until = 0;
+    // Their bounds are only ever widened by later appends: they are right when they are right for
+    // all rows at one batch.
     session << "SELECT value FROM meta WHERE name = 'blocks'", soci::into(right_until);
     if (right_until == watermark) return;
     soci::transaction transaction(session);
@@ -188,6 +200,7 @@ struct Statements {
     end_time = view.end_time.microseconds();
     put_record(0, records::encode_job(view));
     insert_job->execute(true);
+    // In the same transaction as the job, so that no block is ever too narrow.
     block = job / kBlockJobs;
     widen_block->execute(true);
   }
@@ -247,6 +260,7 @@ class SqliteHistory final : public HistoryStore {
 };
 
 SqliteHistory::~SqliteHistory() {
+  // Closing the last connection copies the log into the file.
   // What is copied at the end would be copied from a log that may not be on the disk.
   if (is_log_doubted_) sql_->keep_log_at_close();
 }
@@ -257,6 +271,7 @@ Result<HistoryMark> SqliteHistory::mark() {
   long long batch_epoch = 0;
   long long batch_time = 0;
   TRY(sql_guard([&] {
+    // Absent in files of earlier versions: 0 means unknown.
     const auto number = [&](const char* name, long long& value) {
       sql_->session << fmt::format("SELECT IFNULL((SELECT value FROM meta WHERE name = '{}'), 0)",
                                    name),
@@ -304,6 +319,7 @@ Result<bool> SqliteHistory::has(const StepId& step) {
 }
 
 Status SqliteHistory::append(const std::vector<HistoryObject>& objects, const BatchMark& until) {
+  // Objects and watermark together: after a crash history has all of a batch or none of it.
   TRY(sql_guard([&] {
     soci::transaction transaction(sql_->session);
     for (const HistoryObject& object : objects) {
@@ -312,6 +328,7 @@ Status SqliteHistory::append(const std::vector<HistoryObject>& objects, const Ba
     const long long seq = static_cast<long long>(until.seq.value());
     const auto epoch = static_cast<long long>(until.epoch.value());
     const long long time = until.time.microseconds();
+    // The blocks are right up to here, too.
     sql_->session << "UPDATE meta SET value = :w WHERE name IN ('watermark', 'blocks')",
         soci::use(seq);
     sql_->session
@@ -319,6 +336,7 @@ Status SqliteHistory::append(const std::vector<HistoryObject>& objects, const Ba
         soci::use(epoch), soci::use(time);
     transaction.commit();
   }));
+  // Only now: a refused commit leaves the old one.
   watermark_ = until.seq;
   return {};
 }
@@ -333,12 +351,14 @@ Status SqliteHistory::make_durable() {
     // then.
     long long pages = 0;
     long long copied = 0;
+    // FULL waits for no reader; what a reader still needs stays in the log.
     sql_->session << "PRAGMA wal_checkpoint(FULL)", soci::into(busy), soci::into(pages),
         soci::into(copied);
     busy = busy != 0 || pages != copied ? 1 : 0;
   });
   is_log_doubted_ = !copied_all.has_value();
   TRY(copied_all);
+  // To be tried again: some pages have not been copied.
   if (busy != 0) return fail(ErrorCode::kUnavailable, "history is being read");
   return {};
 }
@@ -351,6 +371,8 @@ struct SqliteHistory::Row {
   std::optional<long long> digest;
 
   Result<JobView> job() const {
+    // Digest and key are asked before the record is believed; files of before digests have the key
+    // alone.
     TRY(check());
     JobView view = TRY(records::decode_job(record));
     if (view.id != key.job || view.attempt != key.attempt) return fail(damaged());
@@ -381,6 +403,7 @@ struct SqliteHistory::Records {
   std::vector<Row> rows;
   std::size_t bytes = 0;
   bool is_end = false;
+  // Bounds of one read, in rows and in bytes.
   bool is_full() const { return rows.size() >= kRowsMax || bytes >= kBytesMax; }
   void add(Row row) {
     bytes += row.record.size();
@@ -402,10 +425,12 @@ struct SqliteHistory::RowReader {
 
 Result<HistoryPage> SqliteHistory::read(const Query& query, HistoryCursor& cursor, JobId until) {
   HistoryPage page;
+  // Also when the cursor has passed `until`.
   if (until.value() == 0 || cursor.after >= last_of(until.value() - 1)) {
     page.is_end = true;
     return page;
   }
+  // Another stretch: what an index finds is looked up for it anew.
   if (cursor.until != until) {
     cursor.is_listed = false;
     if (is_selective(query.filter)) TRY(look_up_keys(query, cursor, until));
@@ -413,6 +438,7 @@ Result<HistoryPage> SqliteHistory::read(const Query& query, HistoryCursor& curso
   }
   const Records records =
       TRY(cursor.is_listed ? read_listed(cursor) : read_blocks(query, cursor, until));
+  // Decoded after the statement: a reader must not hold the file while it works.
   for (const Row& row : records.rows) {
     if (auto job = row.job(); job.has_value()) {
       page.jobs.push_back(std::move(job).value());
@@ -435,6 +461,7 @@ Status SqliteHistory::look_up_keys(const Query& query, HistoryCursor& cursor, Jo
     soci::statement select =
         (sql_->session.prepare << fmt::format(
              "SELECT job, attempt FROM jobs WHERE {} AND +job >= {} AND +job < {} LIMIT {}",
+             // One more than the bound shows that there are too many.
              condition(query), cursor.after.job.value(), until.value(), kKeysMax + 1),
          soci::into(job), soci::into(attempt));
     select.execute();
@@ -442,9 +469,11 @@ Status SqliteHistory::look_up_keys(const Query& query, HistoryCursor& cursor, Jo
       cursor.keys.push_back(
           {JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)});
   }));
+  // Too many to name: the blocks are read instead.
   cursor.is_listed = cursor.keys.size() <= kKeysMax;
   if (!cursor.is_listed) cursor.keys = {};
   std::erase_if(cursor.keys, [&](const HistoryKey& key) { return key <= cursor.after; });
+  // Falling, because they are taken from the back.
   std::ranges::sort(cursor.keys, std::greater<>());
   return {};
 }
@@ -461,6 +490,7 @@ Result<SqliteHistory::Records> SqliteHistory::read_listed(HistoryCursor& cursor)
          soci::into(row.record), soci::into(row.digest, row.has_digest), soci::use(job),
          soci::use(attempt));
     while (!cursor.keys.empty() && !records.is_full()) {
+      // Moved on before the row is read: a damaged one is passed over, not met again.
       cursor.after = cursor.keys.back();
       cursor.keys.pop_back();
       job = cursor.after.job.value();
@@ -483,6 +513,7 @@ Result<SqliteHistory::Records> SqliteHistory::read_blocks(const Query& query, Hi
   TRY(sql_guard([&] {
     for (int i = 0; i < kBlocksMax && !records.is_full(); ++i) {
       const HistoryKey after = cursor.after;
+      // Behind the last attempt of that job, or at its next attempt.
       const std::uint32_t first =
           after.attempt == UINT32_MAX ? after.job.value() + 1 : after.job.value();
       long long block = 0;
@@ -491,6 +522,7 @@ Result<SqliteHistory::Records> SqliteHistory::read_blocks(const Query& query, Hi
           "1",
           first / kBlockJobs, (until.value() - 1) / kBlockJobs, is_in_time),
           soci::into(block);
+      // No further block reaches into the time.
       records.is_end = !sql_->session.got_data();
       if (records.is_end) return;
       const long long end = std::min<long long>((block + 1) * kBlockJobs, until.value());
@@ -498,6 +530,8 @@ Result<SqliteHistory::Records> SqliteHistory::read_blocks(const Query& query, Hi
       long long job = 0;
       long long attempt = 0;
       soci::statement select = (sql_->session.prepare << fmt::format(
+                                    // The index by key, so that rows come in order and the
+                                    // statement ends with the block.
                                     "SELECT job, attempt, record, {} FROM jobs INDEXED BY "
                                     "sqlite_autoindex_jobs_1 WHERE job >= {} AND job < {} "
                                     "AND (job, attempt) > ({}, {}) AND {} ORDER BY job, attempt",
@@ -513,6 +547,7 @@ Result<SqliteHistory::Records> SqliteHistory::read_blocks(const Query& query, Hi
         records.add(row.take(cursor.after, 0));
         if (records.is_full()) break;
       }
+      // The block is done, whatever of it matched.
       if (!is_more) cursor.after = last_of(static_cast<std::uint32_t>(end - 1));
       records.is_end = cursor.after >= last_of(until.value() - 1);
       if (records.is_end) return;
@@ -531,6 +566,7 @@ Result<HistorySteps> SqliteHistory::steps_of(const HistoryKey& attempt,
     const long long number = attempt.attempt;
     const long long last = after ? static_cast<long long>(*after) : -1;
     const auto limit = static_cast<long long>(count_max);
+    // Without the last that was shown: from the beginning.
     long long step = 0;
     soci::statement select =
         (sql_->session.prepare << fmt::format(
@@ -561,6 +597,7 @@ Result<std::optional<JobView>> SqliteHistory::find(JobId job) {
     const long long id = job.value();
     long long attempt = 0;
     sql_->session << fmt::format(
+        // The newest attempt is what a number means.
         "SELECT attempt, record, {} FROM jobs WHERE job = :j ORDER BY attempt DESC LIMIT 1",
         sql_->digest_column()),
         soci::use(id), soci::into(attempt), soci::into(row.record),
@@ -643,12 +680,14 @@ Result<std::vector<std::string>> SqliteHistory::damage() {
   const Look look{sql_->session, sql_->digest_column(), [&](std::string line) {
                     if (++count <= kDamageLinesMax) lines.push_back(std::move(line));
                   }};
+  // The order of cost; the first needs no record to be decoded.
   const std::pair<const char*, void (Look::*)() const> looks[] = {
       {"its pages", &Look::at_pages},
       {"all of its jobs", &Look::at_jobs},
       {"all of its steps", &Look::at_steps}};
   for (const auto& [what, at] : looks) {
     const Status looked = sql_guard([&look, at = at] { (look.*at)(); });
+    // What can be read has been reported; a damaged file ends this look alone.
     if (looked.has_value()) continue;
     if (looked.error().code != ErrorCode::kCorruption) return fail(looked.error());
     look.add(fmt::format("history: {} cannot be read: {}", what, looked.error().detail));
@@ -663,6 +702,7 @@ Result<std::vector<std::string>> SqliteHistory::damage() {
 Result<std::unique_ptr<HistoryStore>> open_sqlite_history(const std::string& path) {
   std::unique_ptr<HistoryStore> store;
   int format = 0;
+  // Before anything is read from the file: a log of which a sync had failed is written anew.
   TRY(rewrite_log(path));
   TRY(sql_guard([&] {
     auto statements = std::make_unique<Statements>("dbname=\"" + path + "\" timeout=10");
@@ -674,7 +714,9 @@ Result<std::unique_ptr<HistoryStore>> open_sqlite_history(const std::string& pat
         << "PRAGMA synchronous=NORMAL";  // the journal keeps what a power cut would take from here
     statements->session
         << "PRAGMA wal_autocheckpoint=0";  // its failure would go unheard; make_durable() does it
+    // What is missing of tables and indexes in a file of an earlier version.
     for (const char* statement : kSchema) statements->session << statement;
+    // Before prepare(), whose statements name the columns.
     statements->add_digests();
     long long watermark = 0;
     statements->session << "SELECT value FROM meta WHERE name = 'watermark'", soci::into(watermark);
@@ -692,6 +734,8 @@ Result<std::unique_ptr<HistoryStore>> open_sqlite_history_to_read(const std::str
     return fail(ErrorCode::kNotFound, "there is no history in " + path);
   std::unique_ptr<HistoryStore> store;
   int format = 0;
+  // Without WAL settings or schema: nothing is written, also where the controller has the file
+  // open.
   TRY(sql_guard([&] {
     auto statements =
         std::make_unique<Statements>("dbname=\"" + path + "\" timeout=10 readonly=true");

@@ -1,3 +1,5 @@
+// Texts and heads are stored apart: a search reads texts, and heads only where it found something.
+// Heads go column by column, because equal values next to each other compress.
 #include "store/logs/log_chunk.h"
 
 #include <algorithm>
@@ -11,6 +13,7 @@ namespace {
 constexpr std::size_t kHeadsBytesMax = std::size_t{256} << 20;
 
 std::uint8_t mark_of(const LineHead& head) {
+  // Bits 0 to 2 the level, 3 the stream, 4 a continuation, 5 a marker.
   return static_cast<std::uint8_t>(static_cast<unsigned>(head.level) |
                                    (head.stream == LogStream::kStderr ? 8U : 0U) |
                                    (head.is_continuation ? 16U : 0U) | (head.is_marker ? 32U : 0U));
@@ -42,6 +45,7 @@ std::string_view LogChunk::text_of(std::size_t line) const {
 }
 
 std::size_t LogChunk::line_at(std::size_t offset) const {
+  // The head's `end` is where its text ends: the first that ends at or behind the byte holds it.
   const auto found = std::ranges::lower_bound(
       heads_, offset, {}, [](const LineHead& head) { return std::size_t{head.end}; });
   return static_cast<std::size_t>(found - heads_.begin());
@@ -52,10 +56,12 @@ ChunkEntry LogChunk::entry(std::uint64_t first_line) const {
   entry.first_line = first_line;
   entry.lines = size();
   entry.text_bytes = text_.size();
+  // Times may go back where streams are mixed: the extremes, not the ends.
   for (const LineHead& head : heads_) {
     const bool is_first = &head == &heads_.front();
     entry.first_time_us = is_first ? head.time_us : std::min(entry.first_time_us, head.time_us);
     entry.last_time_us = is_first ? head.time_us : std::max(entry.last_time_us, head.time_us);
+    // Ranks beyond 64 share bits: a mask may say yes too often.
     entry.rank_mask |= std::uint64_t{1} << (head.rank % 64);
     entry.stream_mask |= std::uint64_t{1} << static_cast<unsigned>(head.stream);
     entry.level_mask |= std::uint64_t{1} << static_cast<unsigned>(head.level);
@@ -69,10 +75,12 @@ std::string LogChunk::encoded_heads() const {
   std::size_t begin = 0;
   for (const LineHead& head : heads_) {
     out.number(head.end - begin);
+    // Behind the line feed.
     begin = head.end + std::size_t{1};
   }
   std::int64_t time = 0;
   for (const LineHead& head : heads_) {
+    // Differences, which are small.
     out.signed_number(head.time_us - time);
     time = head.time_us;
   }
@@ -91,6 +99,7 @@ Result<LogChunk> LogChunk::decode(std::string_view heads, std::string text) {
   std::uint64_t end = 0;
   for (LineHead& head : chunk.heads_) {
     end += in.number();
+    // Every text has its line feed in the chunk: checked before it is used as a bound.
     if (end >= chunk.text_.size())
       return fail(ErrorCode::kCorruption, "a chunk of a log is damaged", "it has lost text");
     head.end = static_cast<std::uint32_t>(end++);
@@ -100,6 +109,7 @@ Result<LogChunk> LogChunk::decode(std::string_view heads, std::string text) {
   for (LineHead& head : chunk.heads_) set_mark(head, in.byte());
   for (LineHead& head : chunk.heads_) head.rank = static_cast<std::uint32_t>(in.number());
   for (LineHead& head : chunk.heads_) head.run = static_cast<std::uint32_t>(in.number());
+  // A chunk that is not used up is as damaged as one that is too short.
   if (!in.is_ok() || !in.is_at_end() || end != chunk.text_.size())
     return fail(ErrorCode::kCorruption, "a chunk of a log is damaged");
   return chunk;

@@ -48,10 +48,12 @@ class LogSearch {
 
   Result<LogPage> run() {
     const std::vector<ChunkEntry> chunks = entries();
+    // Lines before the first have been deleted; beyond the next there are none yet.
     page_.next = std::clamp(query_.from, log_.first_line(), log_.next_line());
     if (query_.is_backward) {
       for (auto chunk = chunks.rbegin(); chunk != chunks.rend() && !is_full_; ++chunk)
         TRY(visit_before(*chunk));
+      // Every chunk was gone through.
       page_.is_end = !is_full_;
     } else {
       for (auto chunk = chunks.begin(); chunk != chunks.end() && !is_full_; ++chunk)
@@ -66,6 +68,8 @@ class LogSearch {
   bool is_open(const ChunkEntry& entry) const { return entry.first_line == log_.row().next_line; }
 
   /// All chunks, the lines that lie in none last.
+  // A copy of the directory with the open lines as one more chunk: readers see what is not
+  // compressed yet.
   std::vector<ChunkEntry> entries() const {
     std::vector<ChunkEntry> all = log_.directory();
     if (log_.open().size() > 0) all.push_back(log_.open().entry(log_.row().next_line));
@@ -74,6 +78,7 @@ class LogSearch {
 
   Status visit_after(const ChunkEntry& entry) {
     if (end_of(entry) <= page_.next) return {};
+    // The bound is asked between chunks: a chunk that was begun is gone through.
     if (is_spent()) return {};
     const std::size_t begin = page_.next > entry.first_line ? page_.next - entry.first_line : 0;
     const std::vector<std::size_t> lines = TRY(matches(entry, begin, entry.lines));
@@ -81,6 +86,7 @@ class LogSearch {
       if (!add(entry, line)) return {};
       page_.next = entry.first_line + line + 1;
     }
+    // Also where no line matched: the next page begins behind this chunk.
     page_.next = end_of(entry);
     return {};
   }
@@ -106,6 +112,7 @@ class LogSearch {
   }
 
   /// False when the page is full.
+  // At least one line a page, however long it is.
   bool add(const ChunkEntry& entry, std::size_t line) {
     const LineHead& head = chunk_->head(line);
     const std::string_view text = chunk_->text_of(line);
@@ -133,12 +140,14 @@ class LogSearch {
   Result<std::vector<std::size_t>> matches(const ChunkEntry& entry, std::size_t begin,
                                            std::size_t end) {
     if (!may_hold(entry)) return std::vector<std::size_t>();
+    // By masks and time first, then by the pattern.
     const bool is_there = TRY(load(entry));
     if (!is_there) return std::vector<std::size_t>();
     std::vector<std::size_t> lines;
     for (std::size_t line = begin; line < end; ++line) {
       if (pattern_ != nullptr) {
         const std::optional<std::size_t> found =
+            // From line to line that holds a match: lines without one are never looked at.
             pattern_->find(chunk_->text(), chunk_->text_begin(line));
         line = found ? chunk_->line_at(*found) : end;
       }
@@ -150,18 +159,21 @@ class LogSearch {
   /// Brings the chunk's lines into memory. False when the pattern is nowhere in them.
   Result<bool> load(const ChunkEntry& entry) {
     if (is_open(entry)) {
+      // Counted whatever is found: bytes_max bounds the work, not the answer.
       looked_through_ += entry.text_bytes;
       chunk_ = &log_.open();
       return true;
     }
     if (pattern_ != nullptr) {
       looked_through_ += kFilterCost;
+      // Some kilobytes instead of a megabyte.
       const std::string filter =
           TRY(tables_.part(log_.row().number, entry.number, logs::ChunkPart::kFilter));
       if (!pattern_->may_match(TrigramFilter(filter))) return false;
     }
     looked_through_ += entry.text_bytes;
     std::string text = TRY(log_.text(tables_, entry));
+    // Heads are decoded only where the text has a match.
     if (pattern_ != nullptr && !pattern_->find(text, 0)) return false;
     loaded_ = TRY(log_.chunk(tables_, entry, std::move(text)));
     chunk_ = &loaded_;
@@ -192,6 +204,7 @@ Result<LogPage> SqliteLogStore::read(const LogQuery& query) {
   if (!query.filter.text.empty()) pattern = TRY(LogPattern::compile(query.filter));
   TRY(ready());
   const OwnerLog* log = TRY(state_->find(query.owner));
+  // An owner without output is no error: its first lines may be on their way.
   if (log == nullptr) return LogPage{{}, query.is_backward ? 0 : query.from, true};
   return LogSearch(*state_->tables, *log, query, pattern.get()).run();
 }
@@ -229,6 +242,7 @@ Result<LogTail> SqliteLogStore::tail(const LogStreamId& id) {
 Result<std::vector<LogSize>> SqliteLogStore::sizes() {
   TRY(ready());
   std::vector<LogSize> sizes = TRY(state_->tables->sizes());
+  // With what lies in memory: the tables know sealed chunks alone.
   for (const auto& [since, owner] : state_->waiting) {
     const LogChunk& open = state_->owners.at(owner).log->open();
     if (open.size() == 0) continue;

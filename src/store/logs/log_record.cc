@@ -1,3 +1,4 @@
+// A record of the log is all fragments of one append, in order: what a replay accepts again.
 #include "store/logs/log_record.h"
 
 #include "store/files/byte_stream.h"
@@ -6,6 +7,7 @@
 namespace muster::logs {
 namespace {
 
+// More than any append makes; a length beyond it is damage.
 constexpr std::size_t kRecordBytesMax = std::size_t{1} << 30;
 
 }  // namespace
@@ -19,6 +21,7 @@ std::string encode_fragments(const std::vector<const LogFragment*>& fragments) {
     out.number(fragment->run);
     out.number(fragment->source);
     out.number(fragment->rank);
+    // Bit 0 the stream, bit 1 the end.
     out.byte(static_cast<std::uint8_t>(static_cast<unsigned>(fragment->stream) |
                                        (fragment->is_end ? 2U : 0U)));
     out.number(fragment->offset);

@@ -1,3 +1,5 @@
+// Keys of chunks are (owner's number << kChunkBits) + chunk: one integer primary key, by which the
+// rows of an owner lie together in their order.
 #include "store/logs/log_tables.h"
 
 #include <soci/sqlite3/soci-sqlite3.h>
@@ -76,6 +78,7 @@ struct LogTables::Statements {
     std::string result;
     if (!statement.execute(true)) return result;
     result = take_bytes(found);
+    // To the end: the statement is reset only there.
     while (statement.fetch()) {
     }
     return result;
@@ -100,6 +103,7 @@ soci::session& LogTables::session() { return sql_->session; }
 
 Result<std::unique_ptr<LogTables>> LogTables::open(const std::string& path) {
   std::unique_ptr<Statements> statements;
+  // What an interrupted sync may have lost is written anew first (env/sqlite_log.h).
   TRY(rewrite_log(path));
   TRY(sql_guard([&] { statements = std::make_unique<Statements>(sqlite_connection(path)); }));
   TRY(prepare_sql_file(statements->session,
@@ -120,6 +124,7 @@ Result<std::uint64_t> LogTables::next_record() {
     next = sql_->meta("next_record");
     sql_->session << "SELECT COALESCE(MAX(record), 0) FROM log", soci::into(logged);
   }));
+  // The counter is written when something is sealed; the log may be ahead of it.
   return static_cast<std::uint64_t>(std::max(next, logged + 1));
 }
 
@@ -174,6 +179,7 @@ Result<OwnerNumber> LogTables::add_owner(LogOwner owner) {
   OwnerRow row;
   row.owner = owner;
   TRY(sql_guard([&] {
+    // Numbers are never given twice: rows of a deleted owner may still wait to be swept.
     row.number = OwnerNumber(static_cast<std::uint64_t>(sql_->meta("next_owner")));
     sql_->session << "UPDATE meta SET value = value + 1 WHERE name = 'next_owner'";
   }));
@@ -240,6 +246,7 @@ Result<std::vector<ChunkEntry>> LogTables::directory(OwnerNumber owner) {
                   ranks = 0, streams = 0, levels = 0;
         soci::statement select =
             (sql_->session.prepare
+                 // Columns in the order of the schema.
                  << "SELECT * FROM directory WHERE chunk >= :b AND chunk < :e ORDER BY chunk",
              soci::use(begin), soci::use(end), soci::into(chunk), soci::into(first),
              soci::into(lines), soci::into(text), soci::into(stored), soci::into(from),
@@ -311,6 +318,7 @@ Result<std::vector<std::pair<OwnerNumber, std::uint64_t>>> LogTables::chunks_bef
         select.execute();
         while (select.fetch()) {
           const auto key = static_cast<std::uint64_t>(chunk);
+          // The key taken apart again.
           found.emplace_back(OwnerNumber(key >> kChunkBits), key & (kChunksMax - 1));
         }
       }));
@@ -324,6 +332,7 @@ Result<std::vector<LogSize>> LogTables::sizes() {
     soci::statement select =
         (sql_->session.prepare
              << "SELECT kind, id, SUM(lines), SUM(text_bytes), SUM(stored_bytes) FROM directory "
+                // The owner's number is in the key.
                 "JOIN owners ON owner = chunk >> " +
                     std::to_string(kChunkBits) + " GROUP BY kind, id ORDER BY kind, id",
          soci::into(kind), soci::into(id), soci::into(lines), soci::into(text), soci::into(stored));
@@ -343,6 +352,8 @@ Status LogTables::bury(OwnerNumber number, LogOwner owner, std::uint64_t last_re
   const auto kind = static_cast<long long>(owner.kind);
   const long long id = owner.id;
   const auto last = static_cast<long long>(last_record);
+  // All at once, so that the owner is gone from every answer; its chunks are swept later. The
+  // tombstone keeps records of the log that name it from bringing it back.
   SqlTransaction transaction(sql_->session);
   TRY(transaction.begin());
   TRY(sql_guard([&] {
@@ -373,6 +384,7 @@ Result<std::vector<LogTombstone>> LogTables::tombstones() {
 
 Status LogTables::drop_tombstones(std::uint64_t record) {
   const auto bound = static_cast<long long>(record);
+  // No record that could bring such an owner back is left.
   return sql_guard(
       [&] { sql_->session << "DELETE FROM tombstones WHERE last_record < :r", soci::use(bound); });
 }
@@ -388,6 +400,7 @@ Result<bool> LogTables::sweep(std::uint32_t chunks_max) {
   TRY(transaction.begin());
   for (std::size_t i = 0; i < entries.size() && i < chunks_max; ++i)
     TRY(drop_chunk(number, entries[i].number));
+  // Only with its last chunk: a crash in between goes on sweeping.
   if (entries.size() <= chunks_max) {
     TRY(sql_guard(
         [&] { sql_->session << "DELETE FROM doomed WHERE owner = :o", soci::use(owner); }));

@@ -1,3 +1,6 @@
+// Lines wait in one open chunk for all streams of the owner, until a chunk's worth has come or the
+// store asks for room (seal). What is sealed and what the log still has is told apart by
+// sealed_record: a replay accepts again what came after it.
 #include "store/logs/owner_log.h"
 
 #include <algorithm>
@@ -33,11 +36,13 @@ std::uint64_t OwnerLog::next_offset(const StreamKey& key) const {
 
 void OwnerLog::accept(std::uint64_t record, const LogFragment& fragment) {
   const StreamKey key{fragment.run, fragment.rank, fragment.stream, fragment.source};
+  // Streams are ordered by run first.
   if (!streams_.empty() && streams_.rbegin()->first.run < key.run) {
     for (auto& [older, splitter] :
          streams_) {  // a new run begins: nothing follows in those before it
       if (splitter.unfinished().empty()) continue;
       splitter.finish(older, open_);
+      // Its state has changed and is written with the next seal.
       changed_.insert(older);
     }
   }
@@ -45,14 +50,17 @@ void OwnerLog::accept(std::uint64_t record, const LogFragment& fragment) {
   const std::size_t before = splitter.unfinished().size();
   splitter.accept(key, fragment, open_);
   changed_.insert(key);
+  // A line without an end may grow for long without any that has one: it counts, too.
   open_bytes_ = open_.bytes() + std::max(splitter.unfinished().size(), before);
   last_time_us_ = fragment.received_time.microseconds();
+  // The log must keep this record until the lines are sealed.
   if (waiting_since_ == 0) waiting_since_ = record;
 }
 
 Status OwnerLog::write_chunk(LogTables& tables, const LogChunk& lines) {
   SealedChunk sealed;
   sealed.entry = lines.entry(row_.next_line);
+  // Numbers go on behind a dropped chunk's, so that rows stay in order.
   sealed.entry.number = directory_.empty() ? 0 : directory_.back().number + 1;
   if (sealed.entry.number >= kChunksMax)
     return fail(ErrorCode::kResourceExhausted, "a log has too many chunks");
@@ -61,6 +69,7 @@ Status OwnerLog::write_chunk(LogTables& tables, const LogChunk& lines) {
   sealed.filter = TrigramFilter::of(lines.text());
   sealed.entry.stored_bytes = sealed.text.size() + sealed.heads.size() + sealed.filter.size();
   TRY(tables.put_chunk(row_.number, sealed));
+  // In memory last, when the rows are written.
   directory_.push_back(sealed.entry);
   row_.next_line = sealed.entry.first_line + sealed.entry.lines;
   return {};
@@ -68,11 +77,14 @@ Status OwnerLog::write_chunk(LogTables& tables, const LogChunk& lines) {
 
 Status OwnerLog::seal(LogTables& tables, std::uint64_t record) {
   LogChunk lines;
+  // A chunk that was sealed early, because the log was long, is joined with what came since, as
+  // long as it is not much larger: each byte is rewritten a bounded number of times.
   const bool is_small = !directory_.empty() && directory_.back().text_bytes < kChunkBytes / 2 &&
                         directory_.back().text_bytes <= 2 * open_.text().size();
   if (is_small) {
     std::string text = TRY(this->text(tables, directory_.back()));
     lines = TRY(chunk(tables, directory_.back(), std::move(text)));
+    // Its lines keep their numbers.
     row_.next_line = directory_.back().first_line;
     TRY(tables.drop_chunk(row_.number, directory_.back().number));
     directory_.pop_back();
@@ -80,6 +92,7 @@ Status OwnerLog::seal(LogTables& tables, std::uint64_t record) {
   lines.add_lines(open_, 0, open_.size());
   for (std::size_t begin = 0; begin < lines.size();) {
     std::size_t end = begin + 1;
+    // A line is never split over chunks: one chunk has a line at least.
     while (end < lines.size() && lines.text_begin(end) - lines.text_begin(begin) < kChunkBytes)
       ++end;
     LogChunk part;
@@ -87,11 +100,14 @@ Status OwnerLog::seal(LogTables& tables, std::uint64_t record) {
     TRY(write_chunk(tables, part));
     begin = end;
   }
+  // Only streams with news: an owner may have thousands.
   for (const StreamKey& key : changed_) {
     ByteWriter out;
     streams_.at(key).write(out);
     TRY(tables.put_stream(row_.number, {key, out.take()}));
   }
+  // What records up to this one brought lies in chunks; the rest of their bytes lies in the
+  // streams' states.
   row_.sealed_record = record;
   TRY(tables.put_owner(row_));
   changed_.clear();
@@ -106,6 +122,7 @@ void OwnerLog::forget_chunk(std::uint64_t number) {
 }
 
 Result<std::string> OwnerLog::text(LogTables& tables, const ChunkEntry& entry) const {
+  // Length and number of lines are in the directory as well: what lost some is found here.
   const std::string bytes = TRY(tables.part(row_.number, entry.number, ChunkPart::kText));
   std::string text = TRY(decompressed(bytes, static_cast<std::size_t>(entry.text_bytes)));
   if (text.size() != entry.text_bytes)

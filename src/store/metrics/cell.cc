@@ -1,3 +1,5 @@
+// One cell stands for a block of a metric: its counts, its sum and the points that a plot must not
+// lose. Texts are counted here and kept by SeriesTotal.
 #include "store/metrics/cell.h"
 
 #include <cmath>
@@ -16,6 +18,7 @@ void keep_min(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>
   if (!candidate) return;
   const bool is_better = !kept || candidate->value < kept->value ||
                          (candidate->value == kept->value && candidate->position < kept->position);
+  // Of equal extremes the first by position, so that the order of adding does not show.
   if (is_better) kept = candidate;
 }
 void keep_max(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
@@ -55,6 +58,7 @@ void Cell::add(const NumberPoint& point) {
     keep_min(min, point);
     keep_max(max, point);
     return;
+    // Infinities and NaN are in no sum and no extreme: they are counted, and the first is shown.
   }
   keep_first(first_not_finite, point);
   ++(std::isnan(point.value) ? nan_count
@@ -83,6 +87,7 @@ void Cell::write(ByteWriter& out) const {
   out.number(negative_infinity_count);
   out.number(text_count);
   out.real(finite_sum);
+  // The order is the format's.
   for (const auto* point : {&first, &last, &min, &max, &first_not_finite}) write_point(out, *point);
 }
 
@@ -101,12 +106,14 @@ Cell Cell::read(ByteReader& in) {
 
 void SeriesTotal::add(Position position, std::int64_t time_us, const MetricValue& value) {
   const MetricType found = type_of(value);
+  // A metric that was a number and a text is mixed from then on.
   type = !type || *type == found ? found : MetricType::kMixed;
   if (const double* number = std::get_if<double>(&value)) {
     cell.add(NumberPoint{position, time_us, *number});
     return;
   }
   cell.add_text();
+  // The last by position, not by arrival.
   if (cell.text_count == 1 || position > last_text_place) {
     last_text_place = position;
     last_text = std::get<JsonText>(value).text;
@@ -133,6 +140,7 @@ MetricSummary SeriesTotal::summary() const {
   summary.positive_infinity_count = cell.positive_infinity_count;
   summary.negative_infinity_count = cell.negative_infinity_count;
   summary.finite_sum = cell.finite_sum;
+  // Without a finite number there is no extreme: 0, beside a count of 0.
   summary.finite_min = cell.min ? cell.min->value : 0;
   summary.finite_max = cell.max ? cell.max->value : 0;
   const bool is_text_last =
@@ -151,6 +159,7 @@ void SeriesTotal::write(ByteWriter& out) const {
   out.signed_number(last_text_place.steps);
   out.number(last_text_place.id);
   out.text(last_text);
+  // 0 for no type, so that an empty total can be written.
 }
 
 SeriesTotal SeriesTotal::read(ByteReader& in) {

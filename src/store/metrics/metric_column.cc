@@ -1,3 +1,5 @@
+// A column keeps a number for every row that names the metric, and texts apart by index; a row with
+// a text has 0 among the numbers. So that the usual column, all numbers, is one array.
 #include "store/metrics/metric_column.h"
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 namespace muster::metrics {
 namespace {
 
+// More than a block of reports can hold; a length beyond it is damage.
 constexpr std::size_t kBytesMax = std::size_t{1} << 30;
 
 /// Bytes of equal rank lie together: signs, exponents and the empty low bits of what was a float
@@ -50,6 +53,7 @@ void MetricColumn::add(std::uint32_t row, const MetricValue& value) {
 void MetricColumn::add_rows(const MetricColumn& other, std::uint32_t begin, std::uint32_t end,
                             std::uint32_t row_of_begin) {
   const auto first = std::ranges::lower_bound(other.rows_, begin) - other.rows_.begin();
+  // Both lists of rows rise: a binary search, then a walk.
   for (auto i = static_cast<std::size_t>(first); i < other.size() && other.rows_[i] < end; ++i) {
     const std::uint32_t row = other.rows_[i] - begin + row_of_begin;
     if (const std::string* text = other.text_at(i)) {
@@ -89,9 +93,11 @@ std::string encode(const MetricColumn& column) {
   ByteWriter out;
   out.number(column.size());
   std::uint32_t next = 0;
+  // Rows 0 to n-1: no row numbers are written.
   const bool is_dense = column.rows_.empty() || column.rows_.back() + 1 == column.size();
   out.byte(is_dense ? 1 : 0);
   for (std::size_t i = 0; !is_dense && i < column.size(); ++i) {
+    // Distances, which are 0 between neighbours.
     out.number(column.rows_[i] - next);
     next = column.rows_[i] + 1;
   }
@@ -120,6 +126,7 @@ Result<MetricColumn> decode_column(std::string_view bytes) {
     const auto index = static_cast<std::uint32_t>(in.number());
     column.texts_.emplace_back(index, in.text());
   }
+  // `raw` refuses a length that the bytes do not have.
   column.numbers_ = numbers_of(in.raw(std::uint64_t{count} * 8));
   if (!in.is_ok() || !in.is_at_end())
     return fail(ErrorCode::kCorruption, "a column of a metric is damaged");

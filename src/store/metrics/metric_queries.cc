@@ -42,6 +42,7 @@ std::vector<SeriesPart> parts_of(const Trial& trial, const SeriesQuery& query) {
   std::vector<SeriesPart> parts;
   for (const ValidSegment& one : segments_of(trial, query.group)) {
     if (query.run && one.segment->run() != *query.run) continue;
+    // Asked for one run, all that it reported counts, archived or not.
     const std::int64_t last = std::min(query.last_steps, query.run ? kStepsMax : one.last_steps);
     const std::optional<std::uint32_t> series = one.segment->find_series(query.metric);
     if (series) parts.push_back({one.segment, *series, {{query.first_steps, 0}, last}});
@@ -50,6 +51,7 @@ std::vector<SeriesPart> parts_of(const Trial& trial, const SeriesQuery& query) {
 }
 
 /// The part of a range behind the cursor; false when the run lies before it.
+/// A cursor is a position after which a page begins: (run, steps, id).
 bool go_behind(const std::optional<MetricCursor>& after, std::uint32_t run, PositionRange& range) {
   if (!after || run > after->run) return true;
   if (run < after->run) return false;
@@ -60,6 +62,7 @@ bool go_behind(const std::optional<MetricCursor>& after, std::uint32_t run, Posi
 /// The metrics of reports in one segment, in the order of `positions`.
 Result<std::vector<std::vector<Metric>>> metrics_at(MetricTables& tables, const Segment& segment,
                                                     const std::vector<RowPosition>& positions) {
+  // Each block's columns are read once for all reports in it.
   std::unordered_map<std::size_t, std::vector<std::size_t>> by_block;
   for (std::size_t i = 0; i < positions.size(); ++i) by_block[positions[i].block].push_back(i);
   std::vector<std::vector<Metric>> result(positions.size());
@@ -102,6 +105,7 @@ Result<std::vector<ReportRow>> first_reports(MetricTables& tables, const Segment
 void cut_page(std::vector<ReportRow>& rows, std::size_t limit) {
   std::size_t end = limit;
   const std::int64_t steps = rows[limit].position.steps;
+  // The step that the cut falls into goes to the next page, unless the page is all of that step.
   while (end > 0 && rows[end - 1].position.steps == steps) --end;
   rows.resize(end > 0 ? end : limit);
 }
@@ -113,6 +117,7 @@ Result<std::vector<StoredReport>> assemble(MetricTables& tables, const Segment& 
   for (const ReportRow& row : rows) positions.push_back(row.at);
   std::vector<std::vector<Metric>> metrics = TRY(metrics_at(tables, segment, positions));
   std::vector<StoredReport> reports;
+  // Keys tell reports of one step apart; rows with the same were reported in parts.
   std::unordered_map<std::string, std::size_t> of_step;  // by key: the report of the step at hand
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i > 0 && rows[i].position.steps != rows[i - 1].position.steps) of_step.clear();
@@ -135,6 +140,7 @@ Result<std::vector<StoredReport>> assemble(MetricTables& tables, const Segment& 
 /// The report that a position belongs to, with everything under its identity.
 Result<StoredReport> report_at(MetricTables& tables, const Segment& segment, Position position) {
   const std::vector<BlockEntry> blocks = segment.blocks();
+  // Ids rise over the blocks.
   const auto block = static_cast<std::size_t>(
       std::ranges::lower_bound(blocks, position.id, {}, &BlockEntry::last_id) - blocks.begin());
   CHECK(block < blocks.size(), "report {} lies in no block", position.id);
@@ -167,6 +173,8 @@ Result<std::optional<Position>> last_place(MetricTables& tables, const Segment& 
   const auto ceiling = [&](std::size_t i) {
     return Position{std::min(blocks[i].max_steps, last_steps), blocks[i].last_id};
   };
+  // By the best that a block may have: once one is found above the rest's best, the rest is not
+  // read.
   std::ranges::sort(order, std::greater(), ceiling);
   std::optional<Position> last;
   for (const std::size_t block : order) {
@@ -198,6 +206,8 @@ Result<std::optional<NumberPoint>> best_of(const SeriesReader& reader, const Pos
   std::vector<SeriesRow> rows;
   for (std::size_t block = 0; block < cells.size(); ++block) {
     const Cell& cell = cells[block];
+    // A cell knows the extreme of finite numbers. With others among them their order decides, which
+    // needs the values.
     if (!cell.first_not_finite) {
       const std::optional<NumberPoint>& extreme = is_smaller_better ? cell.min : cell.max;
       if (extreme) consider(*extreme);
@@ -216,6 +226,7 @@ Result<std::optional<NumberPoint>> best_of(const SeriesReader& reader, const Pos
 /// Cuts the numbers of a block into cells of `count`.
 Status cut_block(const SeriesReader& reader, std::size_t block, const PositionRange& range,
                  std::uint64_t count, std::vector<Cell>& cells) {
+  // By position, though rows lie by arrival.
   std::vector<SeriesRow> rows;
   TRY(reader.read(block, range, rows));
   std::ranges::sort(rows, {}, &SeriesRow::position);
@@ -227,6 +238,7 @@ Status cut_block(const SeriesReader& reader, std::size_t block, const PositionRa
     cells.push_back(cell);
     cell = Cell();
   }
+  // The rest, which may be short.
   cells.push_back(cell);
   return {};
 }
@@ -241,6 +253,7 @@ struct PartCells {
 Result<std::vector<NumberPoint>> all_numbers(MetricTables& tables,
                                              const std::vector<PartCells>& parts) {
   std::vector<NumberPoint> points;
+  // Asked for with few numbers alone.
   for (const PartCells& one : parts) {
     const std::vector<SeriesRow> rows = TRY(
         SeriesReader(tables, *one.part.segment, one.part.series).first(one.part.range, kStepsMax));
@@ -261,6 +274,7 @@ Result<std::vector<Cell>> fine_cells(MetricTables& tables, std::vector<PartCells
     const SeriesReader reader(tables, *one.part.segment, one.part.series);
     for (std::size_t block = 0; block < one.cells.size(); ++block) {
       if (one.cells[block].number_count() == 0) continue;
+      // A quarter of a stretch: joined cells then come close to equal lengths.
       if (is_by_block && one.cells[block].number_count() <= count) {
         fine.push_back(one.cells[block]);
       } else {
@@ -282,6 +296,7 @@ SampledStretch stretch_of(const Cell& cell) {
 std::vector<SampledPoint> sampled_points(const std::vector<PartCells>& parts,
                                          const std::vector<NumberPoint>& points) {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> runs;  // by the id of their first report
+  // Sorted by segment order, run after run.
   for (const PartCells& one : parts)
     runs.emplace_back(one.part.segment->blocks().front().first_id, one.part.segment->run());
   std::vector<SampledPoint> sampled;
@@ -308,6 +323,7 @@ Result<SeriesPage> SqliteMetricStore::read_series(const SeriesQuery& query,
   bool is_cut = false;
   for (SeriesPart part : parts_of(*trial, query)) {
     if (is_cut || !go_behind(after, part.segment->run(), part.range)) continue;
+    // One more than there is room shows whether there is another page.
     const std::size_t room = points_max - page.points.size();
     std::vector<SeriesRow> rows =
         TRY(SeriesReader(*state_->tables, *part.segment, part.series).first(part.range, room + 1));
@@ -319,6 +335,7 @@ Result<SeriesPage> SqliteMetricStore::read_series(const SeriesQuery& query,
                              TimePoint::from_microseconds(row.time_us), std::move(row.value)});
     }
   }
+  // Where the next page goes on; none at the end.
   if (is_cut) page.next = last;
   return page;
 }
@@ -342,12 +359,14 @@ Result<SampledSeries> SqliteMetricStore::sample_series(const SeriesQuery& query,
     parts.push_back({part, std::move(cells)});
   }
   SampledSeries sampled;
+  // Few enough to be shown as they are.
   if (numbers <= points_max) {
     const std::vector<NumberPoint> points = TRY(all_numbers(*state_->tables, parts));
     sampled.points = sampled_points(parts, points);
     return sampled;
   }
   const std::size_t stretches = metrics::stretches_max(points_max);
+  // Equal numbers of points for each stretch, not equal times: what is dense stays visible.
   const std::uint64_t count = metrics::stretch_count(numbers, stretches);
   std::vector<Cell> fine = TRY(fine_cells(*state_->tables, parts, count, blocks >= stretches));
   std::vector<NumberPoint> points;
@@ -355,6 +374,7 @@ Result<SampledSeries> SqliteMetricStore::sample_series(const SeriesQuery& query,
     std::ranges::copy(metrics::shown_points(cell), std::back_inserter(points));
     sampled.stretches.push_back(stretch_of(cell));
   }
+  // Cells of late reports overlap: in order of positions again.
   std::ranges::sort(points, {}, &NumberPoint::position);
   sampled.points = sampled_points(parts, points);
   return sampled;
@@ -371,10 +391,12 @@ Result<std::vector<NamedSummary>> SqliteMetricStore::summaries(TrialId trial_id)
       for (const ValidSegment& one : segments) {
         const std::optional<std::uint32_t> series = one.segment->find_series(metric);
         if (!series) continue;
+        // All of the segment is valid: its total is at hand.
         if (one.last_steps >= one.segment->max_steps()) {
           total.merge(one.segment->series()[*series].total);
           continue;
         }
+        // A newer run went on from within it: the valid part is summed up.
         const SeriesReader reader(*state_->tables, *one.segment, *series);
         const SeriesTotal part = TRY(reader.total({{0, 0}, one.last_steps}));
         total.merge(part);
@@ -401,6 +423,7 @@ Result<std::vector<GroupMetrics>> SqliteMetricStore::groups(TrialId trial_id) {
       is_named.clear();
     }
     for (const metrics::Series& one : segment->series()) {
+      // Each name once, in the order of the first run that used it.
       if (is_named.try_emplace(one.name, true).second) groups.back().metrics.push_back(one.name);
     }
   }
@@ -419,6 +442,7 @@ Result<ReportPage> SqliteMetricStore::read_reports(const ReportsQuery& query,
   std::size_t room = reports_max;
   for (const ValidSegment& one : segments_of(*trial, query.group)) {
     PositionRange range{
+        // Archived reports are those that a newer run has taken the place of.
         {query.first_steps, 0},
         query.is_archived_included ? query.last_steps : std::min(query.last_steps, one.last_steps)};
     if (is_cut || !go_behind(after, one.segment->run(), range)) continue;
@@ -444,6 +468,7 @@ Result<std::optional<StoredReport>> SqliteMetricStore::latest_report(TrialId tri
   TRY(ready());
   const Trial* trial = TRY(state_->trials.find(trial_id));
   std::vector<ValidSegment> segments = segments_of(*trial, group);
+  // The newest run with a valid report has the latest.
   std::ranges::reverse(segments);
   for (const ValidSegment& one : segments) {
     const std::optional<Position> last =
@@ -462,6 +487,7 @@ Result<std::optional<StoredReport>> SqliteMetricStore::best_report(TrialId trial
   TRY(ready());
   const Trial* trial = TRY(state_->trials.find(trial_id));
   SeriesQuery query;
+  // Across runs the better value; of equal ones the earlier.
   query.group = group;
   query.metric = metric;
   std::optional<NumberPoint> best;
@@ -480,6 +506,7 @@ Result<std::optional<StoredReport>> SqliteMetricStore::best_report(TrialId trial
 
 Result<std::optional<double>> metric_at(MetricStore& store, TrialId trial, const std::string& group,
                                         std::int64_t steps, const std::string& metric) {
+  // The report itself, not the series: the metric must be of these steps.
   const ReportPage page = TRY(store.read_reports({trial, group, steps, steps}, std::nullopt, 1));
   if (page.reports.empty()) return std::optional<double>();
   const auto& metrics = page.reports.front().report.metrics;

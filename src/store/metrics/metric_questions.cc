@@ -1,3 +1,5 @@
+// Questions and answers are values: the store lives on a thread of its own, and a batch of
+// questions is answered in one turn there.
 #include "store/metrics/metric_questions.h"
 
 namespace muster {

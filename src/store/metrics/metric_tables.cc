@@ -1,3 +1,5 @@
+// Keys of blocks are (owner's number << kBlockBits) + block, the owner being a segment or a series:
+// rows of one series lie together, which makes reading it sequential.
 #include "store/metrics/metric_tables.h"
 
 #include <soci/sqlite3/soci-sqlite3.h>
@@ -38,6 +40,7 @@ constexpr const char* kSchema[] = {
     "INSERT INTO meta VALUES ('next_series', 1)",
 };
 
+// In `runs`: the run was begun by its first report, and from where it goes on is not known.
 constexpr std::int64_t kNotAnnounced = -1;
 
 template <class Owner>
@@ -124,6 +127,7 @@ Result<Counters> MetricTables::counters() {
     sql_->session << "SELECT COALESCE((SELECT last FROM log ORDER BY first DESC LIMIT 1), 0)",
         soci::into(logged);
   }));
+  // As with the log store: the log may be ahead of the counters.
   const long long next = std::max(report, logged + 1);
   return Counters{static_cast<std::uint64_t>(next), static_cast<std::uint64_t>(segment),
                   static_cast<std::uint64_t>(series)};
@@ -170,6 +174,7 @@ Status MetricTables::each_log(
 Status MetricTables::trim_log(std::uint64_t id) {
   const auto bound = static_cast<long long>(id);
   return sql_guard([&] {
+    // Deleting by `first` alone uses the primary key.
     // Records lie in order and do not overlap: those before the last that begins below the bound
     // end below it.
     sql_->session << "DELETE FROM log WHERE first < (SELECT COALESCE(MAX(first), 0) FROM log WHERE "
@@ -193,6 +198,7 @@ Result<std::vector<RunStart>> MetricTables::runs(TrialId trial) {
         select.execute();
         while (select.fetch()) {
           result.push_back({static_cast<std::uint32_t>(run), std::nullopt});
+          // Completed later by begin_run.
           if (resumed_from != kNotAnnounced) result.back().resumed_from = resumed_from;
         }
       }));
@@ -317,6 +323,7 @@ Status MetricTables::each_cell(
   TRY(sql_guard([&] {
     sql_->key = key_of(series, begin);
     sql_->last = key_of(series, end);
+    // Run to its end even after a failure: the statement must be reset.
     bool is_row = sql_->get_cells->execute(true);
     for (; is_row; is_row = sql_->get_cells->fetch()) {
       if (!outcome.has_value()) continue;
@@ -330,6 +337,7 @@ Status MetricTables::each_cell(
 Status MetricTables::drop_blocks(SegmentId segment, std::uint64_t begin) {
   const long long first = key_of(segment, begin);
   const long long end = key_of(segment, kBlocksMax);
+  // Blocks of one owner are a range of keys.
   return sql_guard([&] {
     sql_->session << "DELETE FROM directory WHERE block >= :a AND block < :b", soci::use(first),
         soci::use(end);
@@ -386,6 +394,7 @@ Status MetricTables::bury(TrialId trial, std::uint64_t last_report) {
   SqlTransaction transaction(sql_->session);
   TRY(transaction.begin());
   TRY(sql_guard([&] {
+    // Footers go along: they name the series whose rows are to be swept.
     sql_->session << "INSERT INTO doomed SELECT segment, footer FROM segments WHERE trial = :t",
         soci::use(id);
     sql_->session << "DELETE FROM segments WHERE trial = :t", soci::use(id);
@@ -418,6 +427,7 @@ Status MetricTables::drop_tombstones(std::uint64_t id) {
       [&] { sql_->session << "DELETE FROM tombstones WHERE last_report < :a", soci::use(bound); });
 }
 
+/// A doomed segment a call, at most about `rows_max` of its rows.
 Result<bool> MetricTables::sweep(
     std::uint32_t rows_max,
     const std::function<Result<std::vector<SeriesId>>(const std::string&)>& series_of) {
@@ -429,6 +439,7 @@ Result<bool> MetricTables::sweep(
         soci::into(segment), soci::into(record);
     if (sql_->session.got_data()) footer = take_bytes(record);
   }));
+  // Nothing is doomed.
   if (segment == 0) return true;
   const SegmentId owner(static_cast<std::uint64_t>(segment));
   const std::vector<SeriesId> series = TRY(series_of(footer));
@@ -445,6 +456,7 @@ Result<bool> MetricTables::sweep(
                                         " >= :a AND " + column + " < :b LIMIT :n)",
            soci::use(begin), soci::use(end), soci::use(rest));
       remove.execute(true);
+      // What was removed counts, over all tables.
       rest -= remove.get_affected_rows();
     };
     for (const SeriesId one : series) {
@@ -453,6 +465,7 @@ Result<bool> MetricTables::sweep(
     }
     sweep_rows("report_rows", "block", key_of(owner, 0), key_of(owner, kBlocksMax));
     sweep_rows("directory", "block", key_of(owner, 0), key_of(owner, kBlocksMax));
+    // Only when the rest is gone: with the footer the names of its series would be lost.
     if (rest > 0) sql_->session << "DELETE FROM late WHERE segment = :s", soci::use(segment);
     if (rest > 0) sql_->session << "DELETE FROM doomed WHERE segment = :s", soci::use(segment);
   }));

@@ -1,3 +1,5 @@
+// A record of the log has each name once: reports of a batch mostly name the same. Ids and times
+// are differences.
 #include "store/metrics/report_log.h"
 
 #include <unordered_map>
@@ -36,6 +38,7 @@ void ReportBatchWriter::add(std::uint64_t id, const MetricReport& report) {
   out.number(report.metrics.size());
   for (const Metric& metric : report.metrics) {
     const JsonText* text = std::get_if<JsonText>(&metric.value);
+    // The lowest bit says whether a text follows.
     out.number(parts_->number_of(metric.name) * 2 + (text != nullptr ? 1 : 0));
     if (text != nullptr) {
       out.text(text->text);
@@ -50,6 +53,7 @@ void ReportBatchWriter::add(std::uint64_t id, const MetricReport& report) {
 
 std::string ReportBatchWriter::take() {
   ByteWriter out;
+  // Names come first, though they are known last: they are gathered beside the reports.
   out.number(parts_->numbers.size());
   out.raw(parts_->names.bytes());
   out.number(parts_->count);
@@ -70,6 +74,8 @@ struct Reading {
 
   std::string_view name(std::uint64_t number) {
     if (number < names.size()) return names[static_cast<std::size_t>(number)];
+    // A number beyond the names is damage; reading goes on with empty names and is refused at the
+    // end.
     is_ok = false;
     return {};
   }
@@ -105,6 +111,7 @@ Result<std::vector<StoredReport>> decode_report_batch(std::string_view bytes) {
   Reading reading{ByteReader(bytes), {}};
   reading.names.resize(reading.in.count());
   for (std::string_view& name : reading.names) name = reading.in.text();
+  // `count` is bounded by the bytes that are left.
   std::vector<StoredReport> reports(reading.in.count());
   for (StoredReport& stored : reports) stored = read_report(reading);
   if (!reading.is_ok || !reading.in.is_ok() || !reading.in.is_at_end()) {

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kBytesMax = std::size_t{1} << 30;
 
+// Unsigned: differences of any two numbers wrap and come back.
 std::uint64_t difference(std::int64_t a, std::int64_t b) {
   return static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b);
 }
@@ -42,6 +43,7 @@ std::vector<std::int64_t> take_sequence(ByteReader& in, std::size_t count) {
 
 void ReportRows::add(Position position, std::int64_t time_us, std::string_view key) {
   DCHECK(ids.empty() || position.id > ids.back());
+  // Keys are seldom: their list begins with the first, empty ones before it.
   if (!key.empty() && keys.empty()) keys.resize(ids.size());
   if (!key.empty() || !keys.empty()) keys.emplace_back(key);
   ids.push_back(position.id);

@@ -4,6 +4,7 @@
 
 namespace muster::metrics {
 
+// Sorted by where they begin, then joined greedily until each stretch has its count.
 std::vector<Cell> joined(std::vector<Cell> cells, std::uint64_t count) {
   std::erase_if(cells, [](const Cell& cell) { return cell.number_count() == 0; });
   std::ranges::sort(cells, {}, [](const Cell& cell) { return cell.first->position; });
@@ -24,6 +25,7 @@ std::vector<NumberPoint> shown_points(const Cell& cell) {
        {&cell.first, &cell.last, &cell.min, &cell.max, &cell.first_not_finite}) {
     if (*point) points.push_back(**point);
   }
+  // A point may be several of the five.
   std::ranges::sort(points, {}, &NumberPoint::position);
   const auto same = std::ranges::unique(points, {}, &NumberPoint::position);
   points.erase(same.begin(), same.end());

@@ -1,3 +1,7 @@
+// Rows arrive in the tail, in memory, and are appended to the log at once; blocks are written when
+// a block's worth has come, or when the log grows long. How a report is found again by its steps
+// and key, without an index over all: those that rose above everything before are found by a binary
+// search over the blocks' maxima; all others are entered as late.
 #include "store/metrics/segment.h"
 
 #include <algorithm>
@@ -8,6 +12,7 @@
 namespace muster::metrics {
 namespace {
 
+// Of the footer; another one is refused.
 constexpr std::uint8_t kFooterForm = 1;
 
 std::uint64_t key_hash(std::string_view key) { return Hasher().add(key).digest(); }
@@ -15,6 +20,7 @@ std::uint64_t late_hash(std::int64_t steps, std::string_view key) {
   return Hasher().add(steps).add(key).digest();
 }
 
+// Estimates for the bounds of memory: what a row, a value and a text take about.
 std::size_t bytes_of(const MetricReport& report) {
   std::size_t bytes = 32 + report.key.size();
   for (const Metric& metric : report.metrics) {
@@ -74,6 +80,7 @@ std::vector<BlockEntry> Segment::blocks() const {
 }
 
 void Segment::enter(const BlockEntry& entry) {
+  // The running maximum rises, which makes it searchable.
   steps_so_far_.push_back(steps_so_far_.empty() ? entry.max_steps
                                                 : std::max(steps_so_far_.back(), entry.max_steps));
   directory_.push_back(entry);
@@ -96,8 +103,10 @@ void Segment::add(std::uint64_t id, const MetricReport& report, std::uint64_t& n
   const auto row = static_cast<std::uint32_t>(tail_.size());
   const Position position{report.steps_completed, id};
   const bool is_first = is_empty();
+  // Row numbers within the tail.
   if (is_first || position.steps > max_steps_) {
     record_rows_.push_back(row);
+    // By hash: steps and key are compared when it is found.
   } else {
     late_rows_.emplace(late_hash(position.steps, report.key), row);
   }
@@ -121,15 +130,18 @@ Result<std::vector<RowPosition>> Segment::find(MetricTables& tables, std::int64_
   if (is_empty() || steps > max_steps_) return found;
   // The report that first reached so many steps: in the one block that raised the maximum to them
   // or beyond.
+  // The first block whose maximum reaches so many steps.
   const auto raising = std::ranges::lower_bound(steps_so_far_, steps);
   if (raising != steps_so_far_.end()) {
     const auto block = static_cast<std::size_t>(raising - steps_so_far_.begin());
     const ReportRows rows = TRY(this->rows(tables, block));
+    // In that block the row that first reached them.
     const auto reaching =
         std::ranges::find_if(rows.steps, [&](std::int64_t reached) { return reached >= steps; });
     const auto row = static_cast<std::uint32_t>(reaching - rows.steps.begin());
     if (row < rows.size() && rows.steps[row] == steps && rows.key(row) == key)
       found.push_back({block, row});
+    // Above all blocks: it can only be in the tail.
   } else {
     const auto record = std::ranges::lower_bound(
         record_rows_, steps, {}, [&](std::uint32_t row) { return tail_.steps[row]; });
@@ -139,6 +151,7 @@ Result<std::vector<RowPosition>> Segment::find(MetricTables& tables, std::int64_
     }
   }
   const std::vector<std::uint64_t> late = TRY(tables.late(id_, steps, key_hash(key)));
+  // Ids of late reports in blocks; the block follows from the id.
   for (const std::uint64_t id : late) {
     const auto block = static_cast<std::size_t>(
         std::ranges::lower_bound(directory_, id, {}, &BlockEntry::last_id) - directory_.begin());
@@ -150,18 +163,21 @@ Result<std::vector<RowPosition>> Segment::find(MetricTables& tables, std::int64_
     if (row < rows.size() && rows.steps[row] == steps && rows.key(row) == key)
       found.push_back({block, row});
   }
+  // Late rows of the tail.
   const auto [begin, end] = late_rows_.equal_range(late_hash(steps, key));
   const std::size_t in_blocks = found.size();
   for (auto it = begin; it != end; ++it) {
     if (tail_.steps[it->second] == steps && tail_.key(it->second) == key)
       found.push_back({directory_.size(), it->second});
   }
+  // The map is in no order that counts; rows are.
   std::ranges::sort(found.begin() + static_cast<std::ptrdiff_t>(in_blocks), found.end(), {},
                     &RowPosition::row);
   return found;
 }
 
 Result<ReportRows> Segment::rows(MetricTables& tables, std::size_t block) const {
+  // The tail is the block behind the last.
   if (block == directory_.size()) return tail_;
   const std::string bytes = TRY(tables.rows(id_, block));
   ReportRows rows = TRY(decode_rows(bytes));
@@ -174,6 +190,7 @@ Result<MetricColumn> Segment::column(MetricTables& tables, std::uint32_t series,
                                      std::size_t block) const {
   if (block == directory_.size()) return columns_[series];
   const std::string bytes = TRY(tables.column(series_[series].id, block));
+  // No report of this block names the metric.
   if (bytes.empty()) return MetricColumn();
   return decode_column(bytes);
 }
@@ -190,6 +207,7 @@ Result<std::optional<MetricValue>> Segment::value(MetricTables& tables, std::uin
 std::size_t Segment::first_block_to_join() const {
   std::size_t begin = directory_.size();
   std::size_t reports = tail_.size();
+  // The condition of a logarithmic merge: each report is rewritten O(log n) times.
   while (begin > 0 && directory_[begin - 1].reports < kBlockReports &&
          directory_[begin - 1].reports <= 2 * reports) {
     reports += directory_[--begin].reports;
@@ -199,6 +217,7 @@ std::size_t Segment::first_block_to_join() const {
 
 Result<Segment::Content> Segment::joined(MetricTables& tables, std::size_t begin) const {
   Content content;
+  // Columns of all series, in their order.
   content.columns.resize(series_.size());
   for (std::size_t block = begin; block < directory_.size(); ++block) {
     const ReportRows rows = TRY(this->rows(tables, block));
@@ -224,6 +243,7 @@ Status Segment::write_block(MetricTables& tables, const Content& content, std::s
     MetricColumn column;
     column.add_rows(content.columns[i], static_cast<std::uint32_t>(begin),
                     static_cast<std::uint32_t>(end), 0);
+    // A metric that is not named in a block has no column there.
     if (column.size() == 0) continue;
     Cell cell;
     for (std::size_t at = 0; at < column.size(); ++at) {
@@ -246,6 +266,8 @@ Status Segment::flush(MetricTables& tables) {
   if (tail_.size() == 0) return {};
   const std::size_t begin = first_block_to_join();
   const Content content = TRY(joined(tables, begin));
+  // Keys of blocks that are written below replace those of the same number; more than one is
+  // dropped first.
   if (begin + 1 < directory_.size()) {  // a single block that is joined is written over
     TRY(tables.drop_blocks(id_, begin));
     for (const Series& one : series_) TRY(tables.drop_columns(one.id, begin));
@@ -255,10 +277,13 @@ Status Segment::flush(MetricTables& tables) {
   for (std::size_t at = 0; at < content.rows.size(); at += kBlockReports) {
     TRY(write_block(tables, content, at, std::min(at + kBlockReports, content.rows.size())));
   }
+  // Late rows are findable from now on by the table alone.
   for (const auto& [hash, row] : late_rows_) {
     TRY(tables.add_late(id_, tail_.steps[row], key_hash(tail_.key(row)), tail_.ids[row]));
   }
+  // A replay of the log passes over what lies in blocks.
   flushed_id_ = tail_.ids.back();
+  // With the totals as they are now.
   TRY(tables.put_segment(trial_, {id_, run_, group_, footer()}));
   tail_.clear();
   for (MetricColumn& column : columns_) column.clear();
@@ -301,6 +326,7 @@ bool Segment::read_footer(const std::string& bytes) {
 }
 
 Result<std::vector<SeriesId>> Segment::series_of(const std::string& footer) {
+  // A segment only to read the footer with.
   Segment segment(SegmentId(0), TrialId(0), 0, {});
   if (!segment.read_footer(footer))
     return fail(ErrorCode::kCorruption, "metrics of a deleted trial are damaged");

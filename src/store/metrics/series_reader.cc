@@ -1,3 +1,5 @@
+// One metric of one segment. Rows of a block lie by arrival; a range is of positions, so that a
+// block is read when its steps may touch the range.
 #include "store/metrics/series_reader.h"
 
 namespace muster::metrics {
@@ -33,6 +35,8 @@ Result<std::vector<Cell>> SeriesReader::cells(const PositionRange& range) const 
                           if (block >= stored)
                             return fail(ErrorCode::kCorruption, "a cell of a metric has no block");
                           ByteReader in(bytes);
+                          // Whole blocks by their cells; the cell of a part of a block is made from
+                          // its rows.
                           if (range.contains(blocks[block])) cells[block] = Cell::read(in);
                           return in.is_ok() ? Status()
                                             : Status(fail(ErrorCode::kCorruption,
@@ -40,6 +44,7 @@ Result<std::vector<Cell>> SeriesReader::cells(const PositionRange& range) const 
                         }));
   std::vector<SeriesRow> rows;
   for (std::size_t block = 0; block < blocks.size(); ++block) {
+    // Not in the range, or done above.
     if (!range.may_touch(blocks[block]) || (block < stored && range.contains(blocks[block])))
       continue;
     rows.clear();
@@ -53,6 +58,7 @@ Result<std::vector<Cell>> SeriesReader::cells(const PositionRange& range) const 
 
 Result<SeriesTotal> SeriesReader::total(const PositionRange& range) const {
   SeriesTotal total;
+  // Without texts cells suffice.
   if (segment_.series()[series_].total.cell.text_count == 0) {
     const std::vector<Cell> cells = TRY(this->cells(range));
     for (const Cell& cell : cells) total.cell.merge(cell);

@@ -1,3 +1,5 @@
+// As the log store: an append is one record in the log and one sync; blocks are written a bounded
+// part at a time; what lies in memory follows from the file.
 #include "store/metrics/metric_store.h"
 
 #include <algorithm>
@@ -25,6 +27,7 @@ namespace {
 constexpr std::size_t kSliceBytesMin = std::size_t{128} << 10;
 
 bool has_unique_names(const std::vector<Metric>& metrics) {
+  // Few names, as is usual, are compared in pairs without an allocation.
   if (metrics.size() <= 8) {
     for (std::size_t i = 1; i < metrics.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
@@ -40,6 +43,7 @@ bool has_unique_names(const std::vector<Metric>& metrics) {
 
 bool is_valid(const MetricReport& report) {
   if (report.trial == TrialId() || report.run == 0 || report.steps_completed < 0) return false;
+  // A full stop divides group and metric in Determined's names.
   if (report.group.empty() || report.group.find('.') != std::string::npos ||
       !is_printable(report.group))
     return false;
@@ -79,6 +83,7 @@ Result<Comparison> compare(MetricTables& tables, const Segment& segment,
   Comparison result;
   const std::vector<RowPosition> positions =
       TRY(segment.find(tables, report.steps_completed, report.key));
+  // Nothing is stored under the steps and key: a new report.
   if (positions.empty()) return result;
   result.is_known = true;
   for (const Metric& metric : report.metrics) {
@@ -87,6 +92,7 @@ Result<Comparison> compare(MetricTables& tables, const Segment& segment,
     for (std::size_t i = 0; series && !is_there && i < positions.size(); ++i) {
       const std::optional<MetricValue> stored = TRY(segment.value(tables, *series, positions[i]));
       is_there = stored.has_value();
+      // The same value again is no conflict: NaN equals NaN here.
       result.is_conflict = result.is_conflict || (stored && !is_same(*stored, metric.value));
     }
     if (!is_there) result.added.push_back(metric);
@@ -108,8 +114,10 @@ void SqliteMetricStore::State::add(Trial& trial, std::uint64_t id, const MetricR
   const std::size_t before = segment->tail_bytes();
   segment->add(id, report, counters.next_series);
   waiting_bytes += segment->tail_bytes() - before;
+  // The id under which it waits: that of its oldest report.
   const std::uint64_t first = segment->tail().ids.front();
   if (segment->tail().size() == 1) waiting.emplace(first, segment);
+  // Exactly once, when the block is full.
   if (segment->tail().size() == metrics::kBlockReports) full.emplace(first, segment);
 }
 
@@ -118,12 +126,14 @@ Status SqliteMetricStore::State::flush(Segment& segment) {
   waiting.erase(first);
   full.erase(first);
   waiting_bytes -= segment.tail_bytes();
+  // It has grown: its weight in the cache is taken anew.
   trials.weigh(segment.trial());
   return segment.flush(*tables);
 }
 
 Status SqliteMetricStore::State::trim() {
   TRY(tables->put_counters(counters));
+  // As trim_log of the log store.
   const std::uint64_t oldest = waiting.empty() ? counters.next_report : waiting.begin()->first;
   if (!log.empty() && log.front().last_id < oldest) TRY(tables->trim_log(oldest));
   for (; !log.empty() && log.front().last_id < oldest; log.pop_front())
@@ -180,10 +190,12 @@ Status SqliteMetricStore::replay() {
   TRY(state.tables->each_log([&](std::uint64_t last_id, const std::string& record) -> Status {
     const std::vector<StoredReport> reports = TRY(metrics::decode_report_batch(record));
     for (const StoredReport& stored : reports) {
+      // A deleted trial's, from before that.
       const auto grave = deleted.find(stored.report.trial);
       if (grave != deleted.end() && stored.id <= grave->second) continue;
       Trial* trial = TRY(state.trials.find(stored.report.trial));
       const Segment* segment = trial->find(stored.report.run, stored.report.group);
+      // What lies in blocks is there already.
       if (segment == nullptr || stored.id > segment->flushed_id())
         state.add(*trial, stored.id, stored.report);
     }
@@ -205,6 +217,7 @@ Result<std::vector<ReportOutcome>> SqliteMetricStore::append(
   TRY(transaction.begin());
   std::vector<ReportOutcome> outcomes;
   outcomes.reserve(reports.size());
+  // Ids are given in order, so that a record has a range of them.
   const std::uint64_t first_id = state.counters.next_report;
   const std::size_t waited = state.waiting_bytes;
   state.batch = std::make_unique<ReportBatchWriter>();
@@ -217,6 +230,7 @@ Result<std::vector<ReportOutcome>> SqliteMetricStore::append(
     TRY(state.tables->add_log(first_id, state.counters.next_report - 1, record));
     state.log.push_back({state.counters.next_report - 1, record.size()});
     state.log_bytes += record.size();
+    // As much again as came in, so that what waits cannot grow without end.
     TRY(flush_some(std::max(kSliceBytesMin, 2 * (state.waiting_bytes - waited))));
     TRY(transaction.commit());
   }
@@ -228,15 +242,18 @@ Result<ReportOutcome> SqliteMetricStore::take(const MetricReport& report) {
   if (!is_valid(report)) return ReportOutcome::kInvalid;
   State& state = *state_;
   Trial* trial = TRY(state.trials.find(report.trial));
+  // Another run has taken over: its reports would be lost among the newer ones.
   if (report.run < trial->newest_run()) return ReportOutcome::kStale;
   const Segment* segment = trial->find(report.run, report.group);
   Comparison comparison;
   if (segment != nullptr) {
     comparison = TRY(compare(*state.tables, *segment, report));
     if (comparison.is_conflict) return ReportOutcome::kConflict;
+    // Repeats cost nothing, not even an id.
     if (comparison.is_known && comparison.added.empty()) return ReportOutcome::kRepeated;
   }
   if (!has_room(*trial, segment, report)) return ReportOutcome::kInvalid;
+  // A run that announced itself by its first report.
   if (report.run > trial->newest_run()) {
     trial->runs.push_back({report.run, std::nullopt});
     TRY(state.tables->put_run(report.trial, trial->runs.back()));
@@ -247,6 +264,7 @@ Result<ReportOutcome> SqliteMetricStore::take(const MetricReport& report) {
     state.add(*trial, id, report);
     return ReportOutcome::kStored;
   }
+  // Only what is new under a known identity.
   MetricReport rest = report;
   rest.metrics = std::move(comparison.added);
   state.batch->add(id, rest);
@@ -264,6 +282,7 @@ Status SqliteMetricStore::flush_some(std::size_t bytes_least) {
   bool has_flushed = false;
   while (flushed < bytes_least && (!state.full.empty() || (!state.waiting.empty() && is_over()))) {
     Segment& segment = *(state.full.empty() ? state.waiting : state.full).begin()->second;
+    // What waits longest holds back the log.
     const bool was_oldest = state.waiting.begin()->second == &segment;
     flushed += segment.tail_bytes();
     TRY(state.flush(segment));
@@ -287,6 +306,7 @@ Result<ReportOutcome> SqliteMetricStore::begin_run(TrialId trial_id, std::uint32
                                                                   : ReportOutcome::kConflict;
   }
   const metrics::RunStart start{run, resumed_from_steps};
+  // Changed in memory only when it is stored.
   needs_reload_ = true;
   TRY(state.tables->put_run(trial_id, start));
   needs_reload_ = false;

@@ -1,3 +1,5 @@
+// Which reports of a group are valid follows from runs and segments alone: from the newest run
+// back, each older one is cut at the steps that a newer one went on from, or first reported.
 #include "store/metrics/trial_cache.h"
 
 #include <algorithm>
@@ -24,6 +26,7 @@ std::vector<ValidSegment> segments_of(const Trial& trial, const std::string& gro
   }
   std::ranges::sort(found, std::greater(),
                     [](const ValidSegment& one) { return one.segment->run(); });
+  // Newest first: the bound only falls.
   std::int64_t bound = std::numeric_limits<std::int64_t>::max();
   auto newer = trial.runs.rbegin();
   for (ValidSegment& one : found) {
@@ -31,6 +34,7 @@ std::vector<ValidSegment> segments_of(const Trial& trial, const std::string& gro
       if (newer->resumed_from) bound = std::min(bound, *newer->resumed_from);
     }
     one.last_steps = bound;
+    // Where a newer run has reported, an older one counts no more.
     bound = std::min(bound, one.segment->min_steps() - 1);
   }
   std::ranges::reverse(found);
@@ -39,6 +43,7 @@ std::vector<ValidSegment> segments_of(const Trial& trial, const std::string& gro
 
 Result<Trial*> TrialCache::find(TrialId id) {
   if (const auto known = trials_.find(id); known != trials_.end()) {
+    // To the front, in O(1).
     uses_.splice(uses_.begin(), uses_, known->second.use);
     return &known->second.trial;
   }
@@ -71,6 +76,7 @@ void TrialCache::trim(std::size_t trials_max) {
   for (; weight_ > weight_max_ && trials_max > 0 && !uses_.empty(); --trials_max) {
     const TrialId oldest = uses_.back();
     Entry& entry = trials_.at(oldest);
+    // What waits for a block is nowhere else in memory.
     if (!entry.trial.has_tail()) {
       forget(oldest);
       continue;
@@ -89,6 +95,7 @@ void TrialCache::weigh(TrialId id) {
 }
 
 std::size_t TrialCache::weight_of(const Trial& trial) {
+  // Trials without segments weigh as well, so that they leave the cache, too.
   std::size_t weight = 16;
   for (const auto& segment : trial.segments) weight += segment->weight();
   return weight;

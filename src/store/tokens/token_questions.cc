@@ -23,6 +23,7 @@ struct Answerer {
   }
   Result<TokenAnswer> operator()(const RevokeToken& asked) const {
     const auto record = store.find(asked.id);
+    // Of another's token the same answer as of none.
     const bool is_seen = record && (!asked.owner || record->owner.user == *asked.owner);
     TRY(store.revoke(is_seen ? asked.id : 0));
     return *store.find(asked.id);

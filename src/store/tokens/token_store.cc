@@ -1,3 +1,6 @@
+// The file is a list of lines, each a JSON object: a token that was made, one that was revoked, all
+// of a user's up to a time, and the highest number. A start reads them, drops what has expired and
+// writes the rest anew; later changes are appended and synced, one by one.
 #include "store/tokens/token_store.h"
 
 #include <fcntl.h>
@@ -24,6 +27,7 @@ constexpr std::size_t kOnceMax = 16;  ///< of one owner
 constexpr std::string_view kOnceLetters = "abcdefghjkmnpqrstuvwxyz23456789";
 constexpr std::size_t kOnceSize = 20;
 
+// Absent or of another type: 0, which names nothing.
 std::int64_t whole(const Json& line, std::string_view name) {
   const Json* value = line.find(name);
   return value != nullptr && value->whole() != nullptr ? *value->whole() : 0;
@@ -86,21 +90,25 @@ Result<std::unique_ptr<TokenStore>> TokenStore::open(const std::string& path, st
                                                      TimePoint now) {
   std::unique_ptr<TokenStore> store(new TokenStore(-1, path, std::move(key)));
   for (const std::string& line : whole_lines(path)) {
+    // Any line, also one in the middle: revocations may be among what is lost.
     if (!parse_json(line).has_value())
       return fail(ErrorCode::kCorruption, path + " is damaged",
                   "put it aside: people make new tokens then");
     store->take(line);
   }
+  // An expired token is refused by its own text; nobody has to know it any more.
   std::erase_if(store->records_, [now](const auto& row) { return row.second.expiry <= now; });
   std::erase_if(store->by_password_,
                 [&](const auto& row) { return !store->records_.contains(row.second); });
   std::string text =
       json_text(Json::Object{{"last", static_cast<std::int64_t>(store->last_)}}) + "\n";
+  // Before the records, whose own lines say which are revoked.
   for (const auto& [user, before] : store->void_before_) text += void_line(user, before) + "\n";
   for (const auto& [id, record] : store->records_) {
     text += line_of(record) + "\n";
     if (record.is_revoked) text += revoked_line(id) + "\n";
   }
+  // A new file that takes the place of the old one: a crash leaves one of them whole.
   const std::string fresh = path + ".new";
   store->fd_ = ::open(fresh.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC | O_APPEND, 0600);
   if (store->fd_ < 0) return fail(write_error(path));
@@ -108,6 +116,7 @@ Result<std::unique_ptr<TokenStore>> TokenStore::open(const std::string& path, st
     return fail(write_error(path, error));
   if (::fsync(store->fd_) != 0 || ::rename(fresh.c_str(), path.c_str()) != 0)
     return fail(write_error(path));
+  // The rename is durable with its folder.
   const int folder = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool is_kept = folder >= 0 && ::fsync(folder) == 0;
   if (folder >= 0) ::close(folder);
@@ -124,6 +133,7 @@ void TokenStore::take(const std::string& text) {
     void_before_[user] =
         std::max(void_before_[user], TimePoint::from_microseconds(whole(line, "before_us")));
     for (auto& [id, record] : records_) {
+      // Of before, and at that very time.
       if (record.owner.user != user || record.made > void_before_[user]) continue;
       record.is_revoked = true;
       forget_password(record);
@@ -134,12 +144,14 @@ void TokenStore::take(const std::string& text) {
     found->second.is_revoked = true;
     forget_password(found->second);
   } else {
+    // A line of any other kind is a token's.
     take(record_of(line));
   }
 }
 
 void TokenStore::take(TokenRecord record) {
   last_ = std::max(last_, record.id);
+  // By the hash that clients send in place of a password.
   if (record.kind == TokenKind::kMade)
     by_password_[client_password_hash(text_of(record))] = record.id;
   records_[record.id] = std::move(record);
@@ -154,6 +166,7 @@ Status TokenStore::append(const std::string& line) {
   const off_t end = ::lseek(fd_, 0, SEEK_END);
   if (end < 0) return fail(write_error(path_));
   int error = write_whole(fd_, line + "\n");
+  // Before the change counts: a revocation that is told must hold after a crash.
   if (error == 0 && ::fdatasync(fd_) != 0) error = errno;
   if (error == 0) {
     take(line);
@@ -178,10 +191,13 @@ std::string TokenStore::session(const TokenOwner& owner, TimePoint expiry, TimeP
   TokenRecord record;
   record.owner = owner;
   record.made = now;
+  // Whole seconds, as the token's text has them.
   record.expiry = TimePoint::from_seconds(expiry.seconds());
   return text_of(record);
 }
 
+/// An owner's live tokens are bounded: the oldest that logging in made goes first, then the oldest
+/// of all.
 Status TokenStore::make_room(UserId user, TimePoint now) {
   std::vector<const TokenRecord*> live;
   for (const auto& [id, record] : records_) {
@@ -200,6 +216,7 @@ Result<std::string> TokenStore::issue(const TokenOwner& owner, TokenKind kind, T
   for (const auto& [id, record] : records_) {
     const bool is_same = kind == TokenKind::kMade && record.kind == kind && record.owner == owner &&
                          record.expiry == expiry && !record.is_revoked;
+    // The same again, for a script that asks each time.
     if (is_same) return text_of(record);
   }
   TRY(make_room(owner.user, now));
@@ -217,13 +234,16 @@ Result<std::string> TokenStore::issue(const TokenOwner& owner, TokenKind kind, T
   return text_of(record);
 }
 
+// The signature was checked by whoever read the claims.
 Status TokenStore::check(const TokenClaims& claims) const {
+  // Versions before this store made tokens without a time.
   if (!claims.made.is_set())
     return fail(ErrorCode::kPermissionDenied, "invalid token",
                 "an older version made it: make another with muster token");
   const auto before = void_before_.find(claims.user);
   const bool is_void = before != void_before_.end() && claims.made <= before->second;
   const auto found = records_.find(claims.id);
+  // Id 0: a session's, in no list, which only revoke_all ends.
   const bool is_gone = claims.id != 0 && (found == records_.end() || found->second.is_revoked);
   if (!is_void && !is_gone) return {};
   return fail(ErrorCode::kPermissionDenied, "invalid token",
@@ -239,6 +259,7 @@ Status TokenStore::revoke(std::uint64_t id) {
 }
 
 Status TokenStore::revoke_all(UserId user, TimePoint now) {
+  // Passwords for once as well.
   std::erase_if(once_, [user](const auto& row) { return row.second.owner.user == user; });
   return append(void_line(user, now));
 }
@@ -265,6 +286,7 @@ Result<std::string> TokenStore::issue_once(const TokenOwner& owner, TimePoint no
                 fmt::format("{} passwords for once are unused", kOnceMax),
                 "use one, or wait: they last for ten minutes");
   }
+  // More bytes than letters, because some are passed over.
   std::array<unsigned char, 4 * kOnceSize> drawn{};
   std::string password;
   while (password.size() < kOnceSize) {
@@ -277,6 +299,7 @@ Result<std::string> TokenStore::issue_once(const TokenOwner& owner, TimePoint no
         password += kOnceLetters[byte % kOnceLetters.size()];
     }
   }
+  // By its hash: the password itself is kept nowhere.
   once_[client_password_hash(password)] = Once{owner, now + kOnceLife};
   return password;
 }
@@ -292,6 +315,7 @@ std::optional<TokenOwner> TokenStore::log_in(const std::string& name, const std:
       const TokenRecord& record = records_.at(found->second);
       if (record.expiry > now && record.owner.name == name) owner = record.owner;
     }
+    // Used up by this.
     if (const auto found = once_.find(key); found != once_.end()) {
       const bool is_good =
           found->second.expiry > now && found->second.owner.name == name && is_on_this_machine;

@@ -1,3 +1,6 @@
+// Marks generously and decides exactly: every event marks those that may be affected (affected_),
+// and evaluate() works out each of their terms from the state. A term that was decided once stays
+// so, because what it depends on may have left memory.
 #include "workload/dependencies/dependency_index.h"
 
 #include <algorithm>
@@ -29,6 +32,7 @@ NamedJobs named_jobs(const DependencyTerm& term, const ClusterState& state,
   NamedJobs named;
   const Job* record = state.jobs().find(term.job);
   const auto* elements = state.jobs().elements(term.job);
+  // The element itself, where it has a record of its own.
   if (index && elements != nullptr) {
     if (const auto found = elements->find(*index); found != elements->end()) {
       named.jobs.push_back(state.jobs().find(found->second));
@@ -37,6 +41,7 @@ NamedJobs named_jobs(const DependencyTerm& term, const ClusterState& state,
   }
   if (record == nullptr) return named;
   if (record->array != nullptr) add_past(named, *record->array, index);
+  // That element is neither in the record nor in memory: what is known of it is in the past.
   if (index && record->array != nullptr && !record->array->remaining.indices.test(*index))
     return named;
   named.jobs.push_back(record);
@@ -47,8 +52,10 @@ NamedJobs named_jobs(const DependencyTerm& term, const ClusterState& state,
   return named;
 }
 
+/// Bitmaps of elements shrink as elements leave memory; the range alone says what was there.
 /// Whether the range of an array whose indices have one distance say that it had such an element.
 bool is_regular_index(const ArrayRange& range, std::uint32_t index) {
+  // Count and step describe an array without holes; of any other the range proves nothing.
   if (range.index_step == 0 || index < range.index_min || index > range.index_max) return false;
   const std::uint32_t span = range.index_max - range.index_min;
   return range.task_count == span / range.index_step + 1 &&
@@ -76,6 +83,8 @@ struct TermOutcome {
 /// `after`: every job named has started, or will never.
 TermOutcome after_start(const std::vector<const Job*>& jobs, Duration delay) {
   TermOutcome outcome{DependencyState::kFulfilled, {}};
+  // Cancelled before it started has no start time and delays nobody. Source: sbatch(1),
+  // after:job_id[[+time]].
   for (const Job* job : jobs) {
     if (job->is_pending()) return {};
     if (job->start_time.is_set())
@@ -90,6 +99,8 @@ TermOutcome after_end(const NamedJobs& named, DependencyKind kind) {
   const bool is_all_over = std::ranges::all_of(named.jobs, is_over);
   const bool is_any_failed = named.has_past_failure || std::ranges::any_of(named.jobs, has_failed);
   switch (kind) {
+    // One failure decides afterok at once; all other kinds wait until everything that is named is
+    // over.
     case DependencyKind::kAfterOk:
     case DependencyKind::kAfterCorr:
       if (is_any_failed) return {DependencyState::kFailed, {}};
@@ -114,6 +125,7 @@ std::optional<std::uint32_t> element_of(const Job& job) {
 
 TermOutcome evaluate_term(const DependencyTerm& term, std::optional<std::uint32_t> element,
                           const ClusterState& state, WholeArrays& wholes) {
+  // Elements without a counterpart wait for the whole array: Slurm 22.05.8 does the same.
   if (is_by_element(term) && element && !has_element(term.job, state, *element))
     return {wholes.outcome(term.job), {}};
   const NamedJobs named =
@@ -130,6 +142,8 @@ TermOutcome evaluate_term(const DependencyTerm& term, std::optional<std::uint32_
 
 DependencyState WholeArrays::outcome(JobId array) {
   const auto [entry, is_new] = known_.try_emplace(array, DependencyState::kUnfulfilled);
+  // Asked once for each array: with thousands of elements the walk below would be repeated for
+  // each.
   DependencyState& outcome = entry->second;
   const Job& record = *state_.jobs().find(array);
   if (!is_new || !record.is_over()) return outcome;
@@ -162,6 +176,7 @@ bool waits_by_element(const Job& job) {
 DependencyOutcome DependencyIndex::evaluate(const Job& job, const ClusterState& state,
                                             std::optional<std::uint32_t> element,
                                             WholeArrays* wholes) const {
+  // Without a cache of the caller's, one for this call.
   WholeArrays own(state);
   if (wholes == nullptr) wholes = &own;
   if (!element) element = element_of(job);
@@ -185,6 +200,8 @@ DependencyOutcome DependencyIndex::evaluate(const Job& job, const ClusterState& 
     failed += result.state == DependencyState::kFailed ? 1 : 0;
   }
   const std::size_t count = outcome.set.terms.size();
+  // With "?" between terms one is enough, and never is when all have failed; with "," all must
+  // hold, and one failure is enough. Source: sbatch(1), --dependency.
   outcome.is_satisfied = outcome.set.is_any ? fulfilled > 0 : fulfilled == count;
   outcome.is_never = outcome.set.is_any ? failed == count : failed > 0;
   return outcome;
@@ -193,6 +210,7 @@ DependencyOutcome DependencyIndex::evaluate(const Job& job, const ClusterState& 
 void DependencyIndex::affect(JobId job) { affected_[job] = AffectedJob{job, std::nullopt}; }
 
 void DependencyIndex::watch(const Job& job, const ClusterState& state) {
+  // Before the test below: a job without dependencies may stand before singletons of its name.
   for (const JobId id : singletons_.on_change(job, state)) affect(id);
   if (job.dependencies == nullptr || !job.is_pending()) return;
   for (const DependencyTerm& term : job.dependencies->terms) {
@@ -203,6 +221,7 @@ void DependencyIndex::watch(const Job& job, const ClusterState& state) {
 
 void DependencyIndex::affect_waiters_of(const Job& job, const ClusterState& state) {
   for (const JobId id : singletons_.on_run(job, state)) affect(id);
+  // Terms name a job by its id, and all of an array by the array's.
   for (const JobId named : {job.id, job.array_job}) {
     const auto found = waiters_.find(named);
     if (found == waiters_.end()) continue;
@@ -222,6 +241,7 @@ void DependencyIndex::affect_waiters_of(const Job& job, const ClusterState& stat
       }
       const AffectedJob none{id, std::set<std::uint32_t>()};
       AffectedJob& affected = affected_.try_emplace(id, none).first->second;
+      // No list of elements means all of them already.
       if (affected.elements) affected.elements->insert(*job.array_index);
       affected.may_be_all = affected.may_be_all || job.is_over();
     }

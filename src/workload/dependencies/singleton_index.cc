@@ -1,3 +1,6 @@
+// Jobs under one name form a queue by singleton_order; those at its front may be singletons that
+// can go. A name is followed from the first singleton that waits under it, until no unfinished job
+// has it.
 #include "workload/dependencies/singleton_index.h"
 
 #include <algorithm>
@@ -45,6 +48,8 @@ std::vector<JobId> SingletonIndex::leave(const Job& job, const ClusterState& sta
 
 void SingletonIndex::load(const ClusterState& state) {
   state.jobs().for_each([&](const Job& job) {
+    // Two passes: the names first, then all jobs under them, whether they wait as singletons or
+    // not.
     // Only names that a singleton waits under are followed: most jobs have none of these.
     if (is_waiting_singleton(job)) unfinished_.try_emplace(name_of(job));
   });
@@ -61,11 +66,13 @@ std::vector<JobId> SingletonIndex::on_change(const Job& job, const ClusterState&
   const Name name = name_of(job);
   std::vector<JobId> affected;
   const auto place = followed_.find(job.id);
+  // Renamed by an update: it leaves its old name, where others may have waited for it.
   if (place != followed_.end() && place->second->first != name) affected = leave(job, state);
   if (job.is_over()) return affected;
   if (const auto known = unfinished_.find(name); known != unfinished_.end()) {
     follow(job, known);
   } else if (is_waiting) {
+    // The first singleton under this name: who else has it is found once, by a look at all jobs.
     const auto added = unfinished_.try_emplace(name).first;
     state.jobs().for_each([&](const Job& other) {
       if (!other.is_over() && name_of(other) == name) follow(other, added);
@@ -85,6 +92,8 @@ bool SingletonIndex::is_first(const Job& job, const ClusterState& state) const {
   const auto name = unfinished_.find(name_of(job));
   if (name == unfinished_.end()) return true;
   const JobId own = singleton_order(job);
+  // An element of the own array has the own order and does not count; a later job counts while it
+  // runs, because of one name one job runs at a time.
   return std::ranges::none_of(name->second, [&](const auto& other) {
     return other.first != own &&
            (other.first < own || state.jobs().find(other.second)->holds_resources());

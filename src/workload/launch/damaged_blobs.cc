@@ -7,6 +7,7 @@
 namespace muster {
 
 std::string blob_finding(const ClusterState& state, BlobId blob) {
+  // The finding is one line of a log.
   constexpr std::size_t kNamedMax = 16;
   std::vector<std::string> jobs;
   state.jobs().for_each([&](const Job& job) {

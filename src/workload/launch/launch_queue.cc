@@ -1,3 +1,7 @@
+// Two queues in one: each node has its users with waiting parts (Node::turns), and of the nodes
+// that are told nothing at present each belongs, in ready_, to the user whose turn it is there.
+// next() takes the first ready node of the first user. The stages of a part are waiting, turn,
+// sent; received() or forget() removes it.
 #include "workload/launch/launch_queue.h"
 
 #include <algorithm>
@@ -12,12 +16,14 @@ void LaunchQueue::add(const LaunchPart& part, UserId user, std::size_t bytes) {
   Node& node = nodes_[part.node];
   auto& waiting = node.waiting[user];
   waiting.push_back(part);
+  // The user is in the node's turns already.
   if (waiting.size() > 1) return;
   node.turns.push_back(user);
   if (node.turns.size() == 1) make_ready(part.node);
 }
 
 /// Whose turn it is there may go on, if the node is told nothing at present.
+// Nothing happens where something is under way: received() comes here again.
 void LaunchQueue::make_ready(NodeIndex index) {
   Node& node = nodes_.at(index);
   if (node.under_way || node.turns.empty()) return;
@@ -75,8 +81,11 @@ void LaunchQueue::give_up_the_old(TimePoint now) {
     const LaunchPart part = by_age_.front().second;
     by_age_.pop_front();
     const auto node = nodes_.find(part.node);
+    // The part may have been received since: then the node is idle, or told another one.
     if (node == nodes_.end() || !node->second.under_way) continue;
     UnderWay& under_way = *node->second.under_way;
+    // Only the bytes are given back: the node itself is told nothing else before this part is
+    // received.
     if (under_way.part == part) bytes_ -= std::exchange(under_way.bytes, 0);
   }
 }
@@ -89,6 +98,7 @@ void LaunchQueue::sent(const LaunchPart& part, TimePoint now) {
 }
 
 void LaunchQueue::received(const LaunchPart& part) {
+  // A late word about a part that is not under way there any more changes nothing.
   const auto node = nodes_.find(part.node);
   if (node == nodes_.end() || !node->second.under_way || node->second.under_way->part != part)
     return;
@@ -121,6 +131,7 @@ bool LaunchQueue::is_waiting(const LaunchPart& part) const {
 
 std::vector<NodeIndex> LaunchQueue::unsent_turns(const StepId& step) const {
   std::vector<NodeIndex> nodes;
+  // Parts are ordered by step first, so that those of one stand together.
   for (auto part = parts_.lower_bound({step, NodeIndex(0)});
        part != parts_.end() && part->first.step == step; ++part) {
     if (part->second.stage == Stage::kTurn) nodes.push_back(part->first.node);

@@ -1,3 +1,5 @@
+// Texts and occasions are those of Slurm's mail (sbatch(1), --mail-type), which filters and scripts
+// of users expect. An element is told of with its array unless ARRAY_TASKS asks otherwise.
 #include "workload/mail/mail.h"
 
 #include <fmt/format.h>
@@ -16,6 +18,7 @@ bool wants(const JobSpec& spec, std::string_view type) {
   const auto has = [&](std::string_view word) {
     return std::ranges::find(types, word) != types.end();
   };
+  // Source: sbatch(1), --mail-type: what ALL stands for, as far as there are such mails.
   const bool is_in_all = type == "BEGIN" || type == "END" || type == "FAIL" || type == "REQUEUE" ||
                          type == "INVALID_DEPEND";
   return has(type) || (is_in_all && has("ALL"));
@@ -68,6 +71,8 @@ std::optional<Mail> about_start(const Job& job, const ClusterState& state) {
   if (!is_element(job) || wants(*job.spec, "ARRAY_TASKS")) {
     return mail_to(job, "Began", fmt::format("{} Began, Queued time {}", prefix_of(job), queued));
   }
+  // One mail for the first start of the array: none where another element began before, or this one
+  // runs again.
   const bool is_later =
       job.attempt > 0 || any_element(job.array_job, state, [&](const Job& other) {
         return other.id != job.id && (other.start_time.is_set() || is_finished(other.state));
@@ -88,6 +93,7 @@ std::optional<Mail> about_end_of_array(const Job& job, const ClusterState& state
   int lowest = job.exit.code();
   int highest = lowest;
   const bool is_mixed =
+      // Elements that differ in state: Slurm words it as Mixed, and it counts as failed.
       any_element(job.array_job, state, [&](const Job& other) { return other.state != job.state; });
   any_element(job.array_job, state, [&](const Job& other) {
     lowest = std::min(lowest, other.exit.code());
@@ -106,6 +112,7 @@ std::optional<Mail> about_end(const Job& job, const ClusterState& state) {
   if ((job.flags & job_flag::kRequeueAfter) != 0)
     return std::nullopt;  // told when it is back in the queue
   if (is_element(job) && !wants(*job.spec, "ARRAY_TASKS")) return about_end_of_array(job, state);
+  // Cancelled is an end, not a failure.
   const bool is_failed = job.state != JobState::kCompleted && job.state != JobState::kCancelled;
   if (is_failed && wants(*job.spec, "FAIL")) {
     return mail_to(job, "Failed", fmt::format("{} Failed, {}", prefix_of(job), outcome_text(job)));
@@ -130,6 +137,7 @@ std::vector<Mail> mails_about(const Event& event, const ClusterState& state) {
   } else if (const auto* ending = get_if<JobEnding>(&event.body)) {
     const Job* job = job_of(ending->job);
     if (job == nullptr) return mails;
+    // Beside the mail about the end: TIME_LIMIT is an occasion of its own.
     if (job->state == JobState::kTimeout && wants(*job->spec, "TIME_LIMIT"))
       mails.push_back(mail_about_time(*job, 100, event.time));
     add(about_end(*job, state));

@@ -1,3 +1,4 @@
+// A user is in turns_ exactly while mails of his wait, so that next() finds no empty queue.
 #include "workload/mail/mail_queue.h"
 
 #include <utility>

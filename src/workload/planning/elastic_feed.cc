@@ -1,3 +1,5 @@
+// A look has two parts: which trials of elastic experiments could be resized at all (jobs), and for
+// a few of them in turn what the planner thinks of it (sched/elastic.h).
 #include "workload/planning/elastic_feed.h"
 
 #include <algorithm>
@@ -19,6 +21,7 @@ std::optional<sched::ElasticJob> elastic_job(const Trial& trial, const Experimen
   elastic.min = spec.min_slots_per_trial;
   elastic.max = spec.slots_per_trial;
   if (job->is_pending()) {
+    // Held, or waiting for its time: it is not room that it lacks.
     if (standing_hold(*job) != PendingReason::kNone || job->eligible_time > now)
       return std::nullopt;
   } else {
@@ -29,6 +32,7 @@ std::optional<sched::ElasticJob> elastic_job(const Trial& trial, const Experimen
     elastic.is_steady = now - job->start_time >= state.settings().resize_interval;
   }
   elastic.job = feed.pending_job(*job, state);
+  // As if it were free to start: what is asked is whether it would fit.
   elastic.job.hold = PendingReason::kNone;
   elastic.job.eligible_time = TimePoint::unset();
   return elastic;
@@ -63,6 +67,7 @@ std::vector<sched::ElasticJob> ElasticFeed::jobs(const ClusterState& state, Snap
                                                  TimePoint now) {
   std::vector<sched::ElasticJob> found;
   std::vector<const Job*> stopping;
+  // What is over is removed here, where all are looked at anyway.
   std::erase_if(experiments_, [&](ExperimentId id) {
     const Experiment* experiment = state.experiments().find(id);
     return experiment == nullptr || is_final(experiment->state);
@@ -90,6 +95,8 @@ std::optional<sched::Resize> ElasticFeed::look(const ClusterState& state, Snapsh
                                                const sched::ClusterSnapshot& snapshot,
                                                const sched::Plan& plan, TimePoint now) {
   next_look_ = now + kEvery;
+  // Without changes only trials that have run long enough meanwhile can matter: a look a quarter of
+  // the interval is soon enough.
   next_idle_look_ = now + std::clamp(state.settings().resize_interval / 4, kEvery, kIdleEvery);
   std::vector<sched::ElasticJob> all = jobs(state, feed, now);
   const sched::RequestOf request_of =
@@ -103,6 +110,7 @@ std::optional<sched::Resize> ElasticFeed::look(const ClusterState& state, Snapsh
   // Those that wait come first: they interrupt nobody.
   std::ranges::stable_partition(all, [](const sched::ElasticJob& job) { return !job.is_running; });
   // A few at a time and in turns: each look plans what would happen.
+  // Shifted by kLooks a turn, so that all have their look in size / kLooks turns.
   const std::size_t first = all.size() > kLooks ? (turn_++ * kLooks) % all.size() : 0;
   for (std::size_t i = 0; i < std::min(all.size(), kLooks); ++i) {
     const sched::ElasticJob& job = all[(first + i) % all.size()];

@@ -1,3 +1,6 @@
+// The question is answered by the production planner on a copy of the snapshot: the same queue,
+// windows and placement as for a real submission, with every waiting job given a window
+// (conservative), since a start is wanted for a job that may stand far behind.
 #include "workload/planning/forecast.h"
 
 #include <fmt/format.h>
@@ -40,6 +43,7 @@ Result<ForecastTask> forecast_task(const ClusterState& state,
                                    const PreparedSubmit& submit, const Identity& identity,
                                    TimePoint now) {
   Draft draft(state, now);
+  // The draft is dropped: nothing of it is applied.
   TRY(admission::submit(draft, submit, identity));
   const auto& event = get<JobSubmitted>(draft.events.back());
   TRY(check_satisfiable(state, snapshot, *event.spec, event.partitions));
@@ -57,6 +61,7 @@ Result<ForecastTask> forecast_task(const ClusterState& state,
   pending.priority = event.priority;
   pending.submit_time = now;
   pending.eligible_time = event.spec->begin_time;
+  // A copy: the core's snapshot goes on while another thread plans.
   ForecastTask task{event.job, std::max(now, state.time()), snapshot};
   task.snapshot.advance_time(task.now);
   task.snapshot.add_pending(std::move(pending));
@@ -69,6 +74,7 @@ namespace {
 void take_one(sched::ClusterSnapshot& snapshot, JobId job) {
   const sched::PendingJob& pending = *snapshot.find_pending(job);
   if (pending.element_count <= 1) return snapshot.remove_pending(job);
+  // The element runs: it counts against the array's throttle.
   snapshot.set_elements(job, pending.element_count - 1, pending.running_count + 1);
 }
 
@@ -80,6 +86,7 @@ sched::ClusterSnapshot moved_to(const sched::ClusterSnapshot& present, const sch
   for (const sched::ExpectedEnd& end : present.ends()) {
     if (end.end <= time) future.end_job(end.job);
   }
+  // Ids from the top down: no real job is near them.
   JobId next(UINT32_MAX);  // an array's elements have no ids of their own yet
   const auto begin = [&](JobId job, PartitionIndex partition, TimePoint end,
                          const std::vector<sched::NodeAmount>& nodes) {
@@ -91,6 +98,7 @@ sched::ClusterSnapshot moved_to(const sched::ClusterSnapshot& present, const sch
   for (const sched::Start& start : plan.starts)
     begin(start.job, start.partition, start.end, start.nodes);
   for (const sched::Window& window : plan.windows) {
+    // The job's first window; those in other tiers begin later.
     if (window.start < time && &window == plan.window_of(window.job))
       begin(window.job, window.partition, window.end, window.nodes);
   }
@@ -103,6 +111,7 @@ sched::ClusterSnapshot moved_to(const sched::ClusterSnapshot& present, const sch
 Reply forecast(const ForecastTask& task) {
   sched::Plan plan = sched::plan(task.snapshot, task.now, sched::PlanOptions::conservative());
   const TimePoint begin = task.snapshot.find_pending(task.job)->eligible_time;
+  // A begin time lies ahead: the cluster is moved there by the first plan, and planned again.
   if (begin > task.now)
     plan = sched::plan(moved_to(task.snapshot, plan, begin), begin,
                        sched::PlanOptions::conservative());
@@ -145,8 +154,10 @@ Status ForecastQueue::add(Command question) {
 }
 
 std::optional<Command> ForecastQueue::next() {
+  // One at a time: each is worked on with a copy of the snapshot.
   if (is_busy_ || count_ == 0) return std::nullopt;
   std::erase_if(waiting_, [](const auto& entry) { return entry.second.empty(); });
+  // Users in turn by their ids, from the one after the last.
   auto user = waiting_.upper_bound(last_);
   if (user == waiting_.end()) user = waiting_.begin();
   last_ = user->first;

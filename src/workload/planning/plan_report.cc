@@ -1,3 +1,5 @@
+// The words of all waiting jobs are kept from plan to plan, and a plan touches only those of shapes
+// whose word changed. Pages are shared with the reports that queries read, and copied when written.
 #include "workload/planning/plan_report.h"
 
 #include <set>
@@ -64,8 +66,10 @@ void PlanReporter::tell(const sched::ClusterSnapshot& snapshot, const sched::Pla
   now.first_word = sched::reason_word(snapshot, plan, now.first);
   now.behind_word =
       now.first_word == PendingReason::kResources ? PendingReason::kPriority : now.first_word;
+  // The word for all of the shape's jobs is another one: each of them is told.
   if (now.serial != before.serial || now.behind_word != before.behind_word) {
     for (const sched::Rank& rank : shape.ready) words_.set(rank.job, now.behind_word);
+    // Only the best has changed: the one before it is one of many now.
   } else if (before.first != now.first && words_.of(before.first) != now.behind_word) {
     words_.set(before.first, now.behind_word);
   }
@@ -86,6 +90,7 @@ void PlanReporter::forget_what_is_old() {
 std::shared_ptr<const PlanReport> PlanReporter::report(const sched::ClusterSnapshot& snapshot,
                                                        const sched::Plan& plan, Seq seq) {
   const auto fresh = snapshot.ready_since(revision_);
+  // The snapshot's list of new jobs does not reach back so far: every shape is told anew.
   if (!fresh) told_.clear();  // too long ago to tell
   forget_what_is_old();
   told_.resize(snapshot.shapes().size());
@@ -95,6 +100,7 @@ std::shared_ptr<const PlanReport> PlanReporter::report(const sched::ClusterSnaps
     const Told& told = told_[shape.value()];
     if (told.serial == snapshot.shape(shape).serial) words_.set(job, told.behind_word);
   };
+  // Jobs with windows in the last report had words of their own: they get their shape's again.
   for (const JobId job : std::exchange(windowed_, {})) tell_behind(job);
   if (fresh) {
     for (const auto& [revision, job] : *fresh) tell_behind(job);
@@ -109,6 +115,7 @@ std::shared_ptr<const PlanReport> PlanReporter::report(const sched::ClusterSnaps
   for (const sched::Window& window : plan.windows) {
     for (const sched::NodeAmount& amount : window.nodes) planned.insert(amount.node);
     PlanReport::Window& shown = report->windows[window.job];
+    // A job may have several windows: the earliest is shown.
     if (shown.start.is_set() && shown.start <= window.start) continue;
     shown.start = window.start;
     shown.nodes.clear();

@@ -1,3 +1,5 @@
+// A follower of the durable log with a replica of its own. At most one plan is in flight: what it
+// started comes back as events, up to the batch that consumed() names, before the next one is made.
 #include "workload/planning/planner_role.h"
 
 #include <algorithm>
@@ -16,10 +18,12 @@ void PlannerRole::start() {
 }
 
 void PlannerRole::apply(const EventBatch& batch) {
+  // Blobs first: events refer to them.
   for (const BlobWrite& blob : batch.blobs) state_.add_blob(blob);
   for (const Event& event : batch.events) {
     state_.apply(event);
     elastic_.note(event);
+    // Before the first configuration there are no nodes to plan for.
     if (state_.is_configured()) feed_.on_event(event, state_);
   }
   if (state_.is_configured()) feed_.refresh(state_);
@@ -36,6 +40,7 @@ std::optional<PlanResult> PlannerRole::plan(TimePoint now) {
   }
   snapshot_.advance_time(std::max(now, state_.time()));
   const bool has_changed = snapshot_.revision() != planned_revision_;
+  // A change that came with a plan is looked at for elastic trials later, when a look is due.
   const bool is_looking = elastic_.is_due(now, has_changed || has_unlooked_change_);
   if (!has_changed && !is_looking) return std::nullopt;
   has_unlooked_change_ = has_changed || has_unlooked_change_;
@@ -45,6 +50,7 @@ std::optional<PlanResult> PlannerRole::plan(TimePoint now) {
   is_in_flight_ = true;
   last_plan_ = plan;
   PlanResult result{state_.seq(), plan, reporter_.report(snapshot_, *plan, state_.seq())};
+  // Resizing waits until nothing can start by itself: it costs running work.
   if (is_looking && plan->starts.empty()) {
     has_unlooked_change_ = false;
     result.resize = elastic_.look(state_, feed_, snapshot_, *plan, std::max(now, state_.time()));
@@ -56,6 +62,7 @@ std::map<JobId, Reasons> PlannerRole::explain(std::span<const JobId> jobs) const
   std::map<JobId, Reasons> reasons;
   if (last_plan_ == nullptr) return reasons;
   for (const JobId job : jobs) {
+    // Only jobs that wait for room: a hold or dependency is its own explanation.
     const sched::PendingJob* pending = snapshot_.find_pending(job);
     if (pending == nullptr ||
         !snapshot_.shape(snapshot_.shape_of(job)).ready.contains(pending->rank()))

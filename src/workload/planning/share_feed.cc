@@ -1,3 +1,5 @@
+// All trials of a user are ranked together and anew whenever one of them changed; the planner sees
+// ranks alone, as another submit time and id.
 #include "workload/planning/share_feed.h"
 
 #include <algorithm>
@@ -38,6 +40,7 @@ void ShareFeed::note(const Job& job, bool is_waiting) {
   const auto found = waiting_.find(job.spec->user);
   if (found == waiting_.end()) return;
   found->second.erase(job.id);
+  // Nobody of this user waits: his shares are of no interest until somebody does.
   if (found->second.empty()) waiting_.erase(found);
 }
 
@@ -64,9 +67,11 @@ void ShareFeed::refresh_user(const ClusterState& state, const std::set<JobId>& w
     const Job& job = *state.jobs().find(id);
     const Experiment& experiment = experiment_of(state, job);
     const std::uint32_t group = experiment.id.value();
+    // The default priority and weight: no share was asked for.
     is_shared = is_shared || experiment.share != ExperimentShare();
     if (!in_use.contains(group)) in_use[group] = slots_in_use(state, experiment);
     jobs.push_back(
+        // A trial's own rank, which the shares permute among the user's jobs.
         {{job.priority, job.submit_time, id, id},
          group,
          experiment.share.priority,

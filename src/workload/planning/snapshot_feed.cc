@@ -1,3 +1,6 @@
+// Idempotent by construction: each event names jobs, and for each of them the snapshot's entries
+// are made from the state as it is now and written where they differ. Nothing depends on what the
+// event says beyond that.
 #include "workload/planning/snapshot_feed.h"
 
 #include <algorithm>
@@ -34,6 +37,7 @@ void for_each_job(const EventBody& body, Visit&& use) {
         } else if constexpr (std::is_same_v<Kind, JobsEvicted>) {
           for (const JobId id : event.jobs) use(id);
         } else if constexpr (requires { JobId(event.job); }) {
+          // Every other event of a job has a member `job`.
           use(event.job);
         }
       },
@@ -42,11 +46,13 @@ void for_each_job(const EventBody& body, Visit&& use) {
 
 bool is_waiting(const Job& job) {
   if (!job.is_pending()) return false;
+  // A record of which all elements have split off waits for nothing.
   return job.array == nullptr || job.array_index || !job.array->remaining.indices.empty();
 }
 
 }  // namespace
 
+// Holds before dependencies: a held job waits for its release, whatever else it waits for.
 PendingReason standing_hold(const Job& job) {
   if ((job.flags & job_flag::kAdminHeld) != 0) return PendingReason::kJobHeldAdmin;
   if ((job.flags & job_flag::kAnyHold) != 0) {
@@ -80,6 +86,7 @@ std::shared_ptr<const ResourceRequest> SnapshotFeed::need_of(const Job& job,
   if (!need.has_value()) return nullptr;
   const std::uint64_t key = hash_of(need.value());
   for (auto [entry, end] = needs_.equal_range(key); entry != end;) {
+    // A request lives as long as some job has it; what has expired is removed in passing.
     const auto known = entry->second.lock();
     if (known == nullptr) {
       entry = needs_.erase(entry);
@@ -100,15 +107,18 @@ sched::PendingJob SnapshotFeed::pending_job(const Job& job, const ClusterState& 
   bool is_alike = true;
   for (std::size_t i = 1; i < job.partitions.size() && pending.request != nullptr; ++i) {
     auto later = need_of(job, job.partitions[i], state);
+    // The partition cannot serve it: the first one's need stands in its place.
     if (later == nullptr) later = pending.request;
     is_alike = is_alike && later == pending.request;
     pending.later_requests.push_back(std::move(later));
   }
+  // One request serves all partitions: so it does for most jobs.
   if (is_alike) pending.later_requests.clear();
   pending.partitions = job.partitions;
   pending.time_limit = job.time_limit;
   pending.priority = job.priority;
   pending.submit_time = job.submit_time;
+  // Shares permute the order among the user's trials: time and place of another of them.
   if (const ShareFeed::Place* place = shares_.place_of(job.id)) {
     pending.submit_time = place->time;
     pending.place = place->job;
@@ -116,6 +126,7 @@ sched::PendingJob SnapshotFeed::pending_job(const Job& job, const ClusterState& 
   pending.eligible_time = job.eligible_time;
   pending.hold = standing_hold(job);
   pending.user = job.spec->user;
+  // It cannot be resolved: it waits with a reason that says so, instead of being lost to the plan.
   if (pending.request == nullptr) {
     pending.request = std::make_shared<const ResourceRequest>();
     pending.hold = PendingReason::kBadConstraints;
@@ -134,6 +145,7 @@ sched::PendingJob SnapshotFeed::pending_job(const Job& job, const ClusterState& 
 }
 
 void SnapshotFeed::update_element(const Job& job) {
+  // The element that kept its array's id is the record.
   if (!job.array_index || job.array_job == job.id) return;
   if (is_waiting(job)) {
     waiting_elements_[job.array_job].insert(job.id);
@@ -185,6 +197,7 @@ void SnapshotFeed::refresh_running(JobId id, const Job* job, const ClusterState&
   if (known->end != end) snapshot_.change_end(id, end);
   for (std::size_t i = 0; i < job->run->allocation->nodes.size(); ++i) {
     const NodeIndex node = job->run->allocation->nodes[i].node;
+    // Looked up anew, because a release may end the job in the snapshot.
     known = snapshot_.find_running(id);
     const bool is_held =
         known != nullptr && std::ranges::any_of(known->nodes, [&](const sched::NodeAmount& amount) {
@@ -257,6 +270,7 @@ void SnapshotFeed::on_event(const Event& event, const ClusterState& state) {
   const bool is_cluster_change = holds_alternative<ConfigApplied>(event.body) ||
                                  holds_alternative<PartitionChanged>(event.body);
   if (is_cluster_change) {
+    // The configuration may change what each job needs and where it may run: all is compiled again.
     is_cluster_stale_ = false;
     set_cluster(state);
     state.jobs().for_each([&](const Job& job) { refresh(job.id, state); });
@@ -268,6 +282,7 @@ void SnapshotFeed::on_event(const Event& event, const ClusterState& state) {
     return;
   }
   if (const auto* changed = get_if<NodeChanged>(&event.body)) {
+    // Compiled once for many nodes (compile), not at each event.
     is_cluster_stale_ = is_cluster_stale_ || changed->weight || changed->features;
     snapshot_.set_node_conditions(changed->node, state.nodes().at(changed->node).status.conditions);
     return;

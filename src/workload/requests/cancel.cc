@@ -1,3 +1,6 @@
+// cancel_one() decides what scancel means for one job as it is now; which jobs are meant is
+// selection.cc, how many at a time sweep.cc. Only ends become events. A signal that ends nothing is
+// an order that a crash may lose.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -37,6 +40,8 @@ std::optional<Error> draft_cancel(Draft& draft, JobId id, const Identity& identi
 
 void order_signal(const Job& job, const CancelJobs& cancel, std::vector<SignalOrder>& orders) {
   for (const StepState& step : job.run->steps) {
+    // Source: scancel(1): a signal goes to the steps, with --full to the batch script as well, with
+    // --batch to the script alone.
     if (!step.is_running()) continue;
     const bool is_batch = step.id.step == kBatchStep;
     if (is_batch ? (cancel.batch_only || cancel.full) : !cancel.batch_only) {
@@ -54,16 +59,20 @@ Verdict cancel_one(Draft& draft, JobId id, const Job& job, const CancelJobs& can
   if (!matches(draft.state(), job, cancel.filter)) return Verdict{false, {}};
   if (is_spent_array(job)) return Verdict{false, {}};
   if (!access::may_control(job, identity)) return Verdict{true, not_allowed()};
+  // SIGKILL for all of a job is its end; for the batch shell alone it is a signal.
   const bool is_end = cancel.signal == 0 || (cancel.signal == SIGKILL && !cancel.batch_only);
   // A run that is over and would go back to the queue is cancelled too.
   if (is_end && (job.flags & job_flag::kRequeueAfter) != 0)
     return Verdict{true, draft_cancel(draft, id, identity)};
   if (is_finished(job.state)) {
+    // A plain scancel of a job that is completing has what it wants.
     const bool is_ending_anyway = job.is_completing() && cancel.signal == 0;
     return Verdict{true, is_ending_anyway ? std::nullopt : std::optional(already_over())};
   }
   if (is_end) return Verdict{true, draft_cancel(draft, id, identity)};
   if (job.run == nullptr) {
+    // No process could get the signal. SIGKILL, here for the batch shell alone, ends the job; any
+    // other does nothing.
     const bool is_killed = cancel.signal == SIGKILL;
     return Verdict{true, is_killed ? draft_cancel(draft, id, identity) : std::nullopt};
   }

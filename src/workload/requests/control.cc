@@ -1,3 +1,5 @@
+// What each verb means for one job as it is now. Errors carry Slurm's texts; what is so already
+// (suspended, requeued, released) is no error, because clients repeat requests.
 #include <algorithm>
 
 #include "admission/stop.h"
@@ -19,12 +21,14 @@ Refusal hold(Draft& draft, JobId id, const Job& job, const Identity& identity, b
 }
 
 Refusal release(Draft& draft, JobId id, const Job& job, const Identity& identity) {
+  // A hold for its return was set with the requeue: it can be lifted when it is back.
   if (auto refused = check_release_is_due(job)) return refused;
   const bool is_over = is_finished(job.state) && (job.flags & job_flag::kRequeueAfter) == 0;
   if (is_over || (!job.is_pending() && !job.is_held())) return std::nullopt;  // nothing holds it
   JobChanged change;
   change.job = id;
   if (auto refused = release_job(draft, job, identity, change)) return refused;
+  // Nothing to lift, and its priority is not zero: no event for that.
   if (!job.is_held() && (job.flags & job_flag::kSpecialExit) == 0 && job.priority != 0)
     return std::nullopt;
   draft.add(std::move(change));
@@ -38,6 +42,7 @@ Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags
     return Error{ErrorCode::kFailedPrecondition, "Requested operation is presently disabled",
                  "only batch jobs can be requeued"};
   }
+  // The user's wish at submission binds operators as well. Source: sbatch(1), --no-requeue.
   if (!job.spec->is_requeue) {
     return Error{ErrorCode::kFailedPrecondition, "Requested operation is presently disabled",
                  "the job was submitted with --no-requeue"};
@@ -55,6 +60,7 @@ Refusal requeue(Draft& draft, JobId id, const Job& job, std::uint16_t hold_flags
   if (job.spec->trial.value() != 0)
     return precondition("Job is a trial's, and over", "its search has gone on without it");
   if (job.is_over()) {
+    // It has ended: at once and without orders to nodes.
     const auto holds = static_cast<std::uint16_t>(hold_flags | (job.flags & job_flag::kAnyHold));
     draft.add(JobRequeued{id, eligible, holds});
     return std::nullopt;
@@ -103,6 +109,8 @@ Refusal apply_verb(Draft& draft, JobId id, const Job& job, JobVerb verb, const I
     case JobVerb::kRelease: return release(draft, id, job, identity);
     case JobVerb::kRequeue:
       return requeue(draft, id, job, 0, now + draft.state().settings().requeue_delay);
+    // Source: scontrol(1), requeuehold and "requeue state=SpecialExit": held at once, without
+    // RequeueDelay.
     case JobVerb::kRequeueHold: return requeue(draft, id, job, job_flag::kRequeueHeld, now);
     case JobVerb::kRequeueSpecialExit:
       return requeue(draft, id, job, job_flag::kRequeueHeld | job_flag::kSpecialExit, now);
@@ -118,6 +126,8 @@ Refusal apply_once(Draft& draft, JobId id, const Job& job, JobVerb verb, const I
                  "send them one after the other"};
   }
   Refusal refused = apply_verb(draft, id, job, verb, identity);
+  // Flags may be set twice in a batch; an end or a return may not, because the second would be
+  // drafted for a run that the first has ended.
   const bool is_flag =
       verb == JobVerb::kHold || verb == JobVerb::kUserHold || verb == JobVerb::kRelease;
   if (!refused && !is_flag) draft.claim(id);

@@ -1,3 +1,5 @@
+// Who may hold and release what. Holds are bits: user, operator, requeue, trial. Any of them keeps
+// a job from planning, and priority 0 shows it, as in Slurm.
 #include "workload/requests/holds.h"
 
 #include "admission/job_check.h"
@@ -35,6 +37,8 @@ std::optional<Error> hold_job(const Job& job, const Identity& identity, bool as_
     return precondition("Job is no longer pending execution",
                         "a trial that runs is held by muster experiment pause");
   }
+  // Source: scontrol(1), hold: by an operator only an operator can release it; uhold leaves it to
+  // the owner.
   const bool by_admin = identity.is_operator && !as_user;
   const std::uint16_t bit = by_admin ? job_flag::kAdminHeld : job_flag::kUserHeld;
   change.flags = static_cast<std::uint16_t>((job.flags & job_flag::kAnyHold) | bit);
@@ -51,8 +55,10 @@ std::optional<Error> release_job(const Draft& draft, const Job& job, const Ident
     return Error{ErrorCode::kPermissionDenied, "Access/permission denied",
                  "an operator holds this job"};
   change.flags = std::uint16_t{0};
+  // Without a priority of its own a job has 1, less its nice value.
   change.priority = job.spec->priority != 0 ? job.spec->priority : 1 - std::int64_t{job.spec->nice};
   if (job.is_pending()) change.reason = PendingReason::kNone;
+  // Not retroactive: eligible from now at the earliest.
   if (job.is_pending() && job.eligible_time.is_set())
     change.eligible_time = admission::eligible_from(draft.now(), *job.spec, job.dependencies.get());
   return std::nullopt;

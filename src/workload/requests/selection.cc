@@ -9,6 +9,7 @@
 namespace muster::requests {
 namespace {
 
+/// Before a job has nodes it matches no condition on nodes, as for squeue -w.
 bool runs_on(const ClusterState& state, const Job& job, const std::vector<std::string>& nodes) {
   if (nodes.empty()) return true;
   if (job.run == nullptr) return false;
@@ -20,6 +21,7 @@ bool runs_on(const ClusterState& state, const Job& job, const std::vector<std::s
 bool in_partition(const ClusterState& state, const Job& job,
                   const std::vector<std::string>& partitions) {
   if (partitions.empty()) return true;
+  // A job that waits is in each of the partitions that it names, one that started in one alone.
   if (job.holds_resources() || !job.is_pending())
     return is_listed(partitions, state.partition(job.partition).name);
   return std::ranges::any_of(job.partitions, [&](PartitionIndex index) {
@@ -32,6 +34,8 @@ Error invalid_id() { return Error{ErrorCode::kNotFound, "Invalid job id specifie
 /// The array's record and all elements that have split off.
 std::vector<JobId> whole_array(const ClusterState& state, const Job& job, const Draft* draft) {
   std::vector<JobId> ids = {job.id};
+  // Elements that this draft splits off are not in the state yet and are part of the array all the
+  // same.
   if (draft != nullptr) {
     for (const auto& [index, id] : draft->splits(job.id)) ids.push_back(id);
   }
@@ -62,6 +66,7 @@ Bitmap cut_to_range(const Bitmap& indices, std::uint32_t last) {
 void add_split(const std::map<std::uint32_t, JobId>& elements, const Bitmap& indices,
                std::vector<JobId>& ids) {
   const std::size_t named = indices.count();
+  // By whichever are fewer, the indices named or the elements that have split off.
   if (named > elements.size()) {
     for (const auto& [index, id] : elements) {
       if (indices.test(index)) ids.push_back(id);
@@ -88,6 +93,7 @@ const Job* record_of_element(const ClusterState& state, const Job& array, std::u
 JobId split_element(const Job& array, std::uint32_t index, Draft& draft) {
   const auto& splits = draft.splits(array.id);
   if (const auto known = splits.find(index); known != splits.end()) return known->second;
+  // An id of its own only where something is left to tell it from.
   // The last one keeps the array's id, and what has ended as a whole is not taken apart.
   const bool is_last = array.array->remaining.indices.count() == splits.size() + 1;
   const bool is_whole = is_last || is_finished(array.state) || draft.is_claimed(array.id);
@@ -98,6 +104,7 @@ Result<NamedJobs> name_jobs(const ClusterState& state, const JobSelector& select
                             const Draft& draft, bool may_split) {
   const Job* job = state.jobs().find(selector.job);
   if (job == nullptr) return fail(invalid_id());
+  // Without indices the id means the job, or the array with all its elements.
   NamedJobs named;
   if (!selector.is_element) {
     named.records = whole_array(state, *job, may_split ? &draft : nullptr);

@@ -38,6 +38,7 @@ std::vector<NodeRoom> rooms_of(const ClusterState& state, const Job& job, bool i
   if (is_overlap) return rooms;
   for (const StepState& step : job.run->steps) {
     // The batch script and interactive steps hold nothing: the job's other steps run beside them.
+    // srun(1): --overlap shares with all steps, an interactive step (salloc's shell) holds nothing.
     const bool is_sharing =
         step.spec == nullptr || step.spec->is_overlap || step.spec->is_interactive;
     if (!step.is_running() || is_sharing) continue;
@@ -68,6 +69,7 @@ Result<std::vector<NodeRoom>> candidate_rooms(const ClusterState& state, const J
           ErrorCode::kInvalidArgument, "Node count specification invalid",
           fmt::format("--relative={} but the job has {} nodes", spec.relative_node, rooms.size()));
     }
+    // Before -w and -x: --relative counts the nodes of the allocation.
     rooms.erase(rooms.begin(), rooms.begin() + spec.relative_node);
   }
   const auto name_of = [&](const NodeRoom& room) {
@@ -79,6 +81,7 @@ Result<std::vector<NodeRoom>> candidate_rooms(const ClusterState& state, const J
   });
   const auto required = TRY(names_in(spec.get(StepText::kNodeList)));
   for (const std::string& name : required) {
+    // A node of -w outside the job is an error that waiting would not mend.
     if (std::ranges::none_of(rooms, [&](const NodeRoom& room) { return name_of(room) == name; })) {
       return fail(ErrorCode::kInvalidArgument, "Requested node configuration is not available",
                   fmt::format("node {} is not part of job {}", name, job.id.value()));
@@ -88,6 +91,7 @@ Result<std::vector<NodeRoom>> candidate_rooms(const ClusterState& state, const J
     return std::ranges::find(required, name_of(room)) != required.end();
   };
   required_count = static_cast<std::size_t>(std::ranges::count_if(rooms, is_required));
+  // Stable: within each half the order of the job's nodes stays.
   std::ranges::stable_partition(rooms, is_required);
   return rooms;
 }
@@ -101,6 +105,7 @@ struct Sizes {
 /// `task_max`: MaxTasksPerNode.
 std::uint32_t capacity(std::size_t cpus, const StepSpec& spec, std::uint32_t cpus_per_task,
                        std::uint32_t task_max) {
+  // --overcommit: CPUs set no bound on tasks.
   std::uint32_t tasks = spec.is_overcommit
                             ? UINT32_MAX
                             : static_cast<std::uint32_t>(cpus) / std::max(1U, cpus_per_task);
@@ -129,6 +134,7 @@ std::vector<std::uint32_t> spread(std::uint32_t tasks,
       has_room = true;
     }
   }
+  // All or nothing: a step does not start with fewer tasks than it was to have.
   return tasks == 0 ? counts : std::vector<std::uint32_t>{};
 }
 
@@ -141,6 +147,7 @@ Result<std::uint32_t> node_count_for(const StepSpec& spec, std::size_t available
     return fail(too_large(
         fmt::format("the step asks for {} nodes and the job can offer {}", spec.min_nodes, count)));
   }
+  // -N with one number is exact, a range takes as many as there are. Source: srun(1), --nodes.
   if (spec.min_nodes != 0 && spec.max_nodes == 0) count = spec.min_nodes;
   if (required > 0 && spec.min_nodes == 0) count = static_cast<std::uint32_t>(required);
   // One node takes at least one task.
@@ -162,6 +169,7 @@ std::uint32_t free_devices(const NodeRoom& room, const GresAmount& amount) {
   std::size_t count = 0;
   for (const GresGrant& gres : room.grant->gres) {
     if (!is_of(gres, amount)) continue;
+    // Of the devices with this name and type those that no other step holds.
     Bitmap devices = gres.devices;
     devices &= room.free_gres.at(gres.name);
     count += devices.count();
@@ -178,6 +186,7 @@ Result<std::vector<std::vector<GresAmount>>> shares_of_step(const StepSpec& spec
     std::vector<std::uint32_t> capacities;
     for (std::size_t i = 0; i < node_count; ++i)
       capacities.push_back(free_devices(rooms[i], amount));
+    // --gpus of a step is for all its nodes: shared out in turn, as tasks are.
     const auto counts = spread(amount.count, capacities);
     if (counts.empty()) return fail(busy());
     for (std::size_t i = 0; i < node_count; ++i) {
@@ -208,6 +217,8 @@ Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& r
     amount.count *= task_count;
     at_least(per_node, amount);
   }
+  // This node's share of the whole amount is none. Without any option all the job's free devices go
+  // to the step, which must not happen here.
   if (per_node.empty() && !spec.get(StepText::kGresPerStep).empty())
     return std::vector<GresGrant>{};
   std::vector<GresGrant> grants;
@@ -220,6 +231,7 @@ Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& r
     }
     return grants;
   }
+  // Several amounts may name one kind of device: what one has chosen is taken from the next.
   auto free = room.free_gres;
   for (const GresAmount& amount : per_node) {
     std::uint32_t missing = amount.count;
@@ -240,6 +252,7 @@ Result<std::vector<GresGrant>> step_gres(const StepSpec& spec, const NodeRoom& r
 /// How many tasks of the step a room has CPUs and devices for. `task_max`: MaxTasksPerNode.
 std::uint32_t room_for(const StepSpec& spec, const NodeRoom& room, std::uint32_t cpus_per_task,
                        std::uint32_t task_max) {
+  // Devices for each task bound the tasks of a node like CPUs do.
   std::uint32_t tasks = capacity(room.usable(room.free_cpus), spec, cpus_per_task, task_max);
   for (const GresAmount& amount :
        amounts_in(spec.get(StepText::kGresPerTask)).value_or(std::vector<GresAmount>())) {
@@ -253,6 +266,7 @@ std::vector<std::uint32_t> task_counts(const StepSpec& spec, const std::vector<N
                                        std::uint32_t wanted, std::uint32_t task_max) {
   const std::uint32_t cpus_per_task = std::max(1U, spec.cpus_per_task);
   std::vector<std::uint32_t> counts;
+  // One node more at a time, as long as srun's -N leaves that open.
   for (std::uint32_t nodes = wanted; nodes <= rooms.size(); ++nodes) {
     std::vector<std::uint32_t> capacities;
     for (std::uint32_t i = 0; i < nodes; ++i)
@@ -260,6 +274,7 @@ std::vector<std::uint32_t> task_counts(const StepSpec& spec, const std::vector<N
     counts = spread(spec.task_count, capacities);
     if (!counts.empty() || spec.min_nodes != 0 || spec.max_nodes != 0) break;
   }
+  // Each node of a step has at least one task, but for interactive steps.
   const bool has_idle_node = std::ranges::find(counts, 0U) != counts.end();
   return has_idle_node && !spec.is_interactive ? std::vector<std::uint32_t>{} : counts;
 }
@@ -270,6 +285,7 @@ Status check_memory(const StepSpec& spec, const NodeGrant& granted, const NodeGr
   std::uint64_t wanted = 0;
   if (spec.memory_scope == MemoryScope::kPerNode) wanted = spec.memory_mib;
   if (spec.memory_scope == MemoryScope::kPerCpu) {
+    // Of more CPUs than the job has there, memory counts for those that it has.
     const std::uint64_t cpus = std::uint64_t{std::max(1U, spec.cpus_per_task)} * part.task_count;
     wanted =
         saturating_product(spec.memory_mib, std::min<std::uint64_t>(cpus, granted.cpus.count()));
@@ -297,6 +313,7 @@ Result<StepLayoutRef> lay_out_in(std::vector<NodeRoom> rooms, const StepSpec& sp
   for (std::size_t i = 0; i < counts.size(); ++i) {
     NodeGrant part = *rooms[i].grant;
     part.task_count = counts[i];
+    // --exact: no more CPUs than its tasks need. Else the step has all that is free on its nodes.
     part.cpus = spec.is_exact && !spec.is_overcommit
                     ? rooms[i].free_cpus.lowest(std::size_t{counts[i]} * cpus_per_task)
                     : rooms[i].free_cpus;
@@ -304,6 +321,7 @@ Result<StepLayoutRef> lay_out_in(std::vector<NodeRoom> rooms, const StepSpec& sp
     part.gres = TRY(step_gres(spec, rooms[i], counts[i], std::move(shares[i])));
     layout->nodes.push_back(std::move(part));
   }
+  // Ranks of nodes follow the order of the job's nodes, not the order in which they were chosen.
   std::ranges::sort(layout->nodes, {}, [](const NodeGrant& grant) { return grant.node; });
   return StepLayoutRef(std::move(layout));
 }
@@ -313,6 +331,7 @@ Error never_fits(const ClusterState& state, const Job& job, const StepSpec& spec
                  std::uint32_t task_max) {
   const std::uint32_t cpus_per_task = std::max(1U, spec.cpus_per_task);
   std::uint64_t places = 0;
+  // With all of the job to itself: other steps do not count.
   for (const NodeRoom& room : rooms_of(state, job, true)) {
     places += capacity(room.usable(room.grant->cpus), spec, cpus_per_task, task_max);
   }
@@ -350,6 +369,7 @@ StepSpecRef filled(const ClusterState& state, const Job& job, StepSpecRef spec) 
     whole->task_count +=
         capacity(room.usable(room.grant->cpus), *spec, spec->cpus_per_task, task_max);
   }
+  // Overcommitted tasks have no number that CPUs would suggest.
   return whole->task_count == 0 || spec->is_overcommit ? spec : StepSpecRef(std::move(whole));
 }
 
@@ -371,6 +391,8 @@ Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job,
   return layout;
 }
 
+/// The step that comes with the job (srun outside an allocation): the planner has counted its tasks
+/// on each node, and only what the spec says otherwise is laid out again.
 StepLayoutRef lay_out_first_step(const ClusterState& state, const Job& job) {
   const StepSpec& spec = *job.first_step;
   auto layout = std::make_shared<StepLayout>();
@@ -385,6 +407,7 @@ StepLayoutRef lay_out_first_step(const ClusterState& state, const Job& job) {
   const std::uint32_t tasks = spec.is_task_count_given ? std::max(spec.task_count, 1U) : planned;
   const std::vector<std::uint32_t> counts = spread(tasks, capacities);
   const bool is_exact = spec.is_exact && spec.is_task_count_given && !spec.is_overcommit;
+  // Empty where the nodes cannot take so many tasks: what the planner counted stands.
   for (std::size_t i = 0; i < counts.size(); ++i) {
     NodeGrant& part = layout->nodes[i];
     part.task_count = counts[i];
@@ -392,6 +415,7 @@ StepLayoutRef lay_out_first_step(const ClusterState& state, const Job& job) {
       part.cpus =
           part.cpus.lowest(std::size_t{counts[i]} * std::max(1U, job.spec->request.cpus_per_task));
   }
+  // A node that got no task, where -n is smaller than what the nodes could take.
   std::erase_if(layout->nodes, [](const NodeGrant& grant) { return grant.task_count == 0; });
   return layout;
 }
@@ -407,6 +431,7 @@ Result<StepCreated> create_step(const ClusterState& state, JobId id, StepSpecRef
                 "Job is pending execution");
   if (is_finished(job->state))
     return fail(ErrorCode::kFailedPrecondition, "Job/step already completing or completed");
+  // Suspended tasks hold their CPUs: the step waits until the job is resumed.
   if (job->state == JobState::kSuspended) return fail(ErrorCode::kUnavailable, "Job is suspended");
   spec = filled(state, *job, std::move(spec));
   if (job->run->next_step >= state.settings().max_step_count) {

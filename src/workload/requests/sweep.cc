@@ -1,3 +1,7 @@
+// A sweep goes through its selectors in their order: open() finds out what one names, step_named()
+// does one thing for it at a time, close() words the outcome. A filter goes through all jobs by id
+// instead. Costs are counted in looks, so that a step is bounded also where nearly nothing is
+// meant.
 #include "workload/requests/sweep.h"
 
 #include <fmt/format.h>
@@ -51,6 +55,7 @@ std::optional<std::uint32_t> member_from(const Bitmap& set, std::uint32_t first)
   const std::vector<std::uint64_t>& words = set.words();
   for (std::size_t w = first / 64; w < words.size(); ++w) {
     const std::uint64_t skipped = w == first / 64 ? first % 64 : 0;
+    // Bits below `first` are masked in the first word alone.
     const std::uint64_t word = words[w] & (~std::uint64_t{0} << skipped);
     if (word != 0)
       return static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(word)));
@@ -83,6 +88,7 @@ Sweep::Sweep(Request request, const Identity& identity, const ClusterState& stat
     }
     selectors_.push_back(std::move(*selector));
   } else {
+    // The update names jobs in one text, and this one is no selector.
     refuse(Error{ErrorCode::kNotFound, unknown_id().message, update.name});
   }
   is_done_ = is_done_ || (!is_filter_ && selectors_.empty());
@@ -92,6 +98,7 @@ std::size_t Sweep::step(Draft& draft, std::size_t jobs, std::vector<SignalOrder>
   if (is_done_) return 0;
   if (is_filter_) return step_filter(draft, jobs, orders);
   const std::size_t cost_max = looks_of(jobs);
+  // May exceed its bound by the last thing done, which costs one job at most.
   std::size_t cost = 0;
   while (cost < cost_max && !is_done_) cost += step_named(draft, orders);
   return jobs_of(cost);
@@ -163,6 +170,7 @@ std::size_t Sweep::sift_elements(const ClusterState& state) {
   if (!absent.empty()) refused_for(unknown_id()) |= absent;
   named_.elements -= absent;
   if (!is_meant(state, *array)) {
+    // Elements that have split off are records of their own and are asked one by one.
     Bitmap standing = array->array->remaining.indices;
     if (split != nullptr) {
       for (const auto& [index, id] : *split) standing.reset(index);
@@ -196,6 +204,7 @@ std::size_t Sweep::step_filter(Draft& draft, std::size_t jobs, std::vector<Signa
     if (!identity_.is_operator && job.spec->user != identity_.user) return true;
     cost_left -= std::min(cost_left, kLookedAtPerJob - 1);
     const Verdict verdict = act(draft, job.id, orders);
+    // Not meant after all: nothing of that array is left.
     if (!verdict.is_meant) return true;
     JobOutcome outcome;
     outcome.job.job = job.id;
@@ -309,6 +318,7 @@ Bitmap& Sweep::refused_for(const Error& error) {
 
 /// Why it was not done.
 std::optional<Error> Sweep::do_one(Draft& draft, JobId id, std::vector<SignalOrder>& orders) {
+  // Named twice, say by its id and with its array: done once, and that is a success.
   if (!seen_.insert(id).second) {
     is_any_done_ = true;
     return std::nullopt;

@@ -27,6 +27,8 @@
 namespace muster::requests {
 namespace {
 
+// A setter changes a copy of the spec (JobEdit) and the checks of a submission follow on the whole
+// of it; then one JobChanged per job. Errors carry Slurm's texts.
 using Refusal = std::optional<Error>;
 
 Error invalid(std::string message, std::string detail) {
@@ -81,12 +83,14 @@ Refusal set_time_limit(JobEdit& edit, const std::string& value) {
   if (limit <= Duration())
     return invalid("Requested time limit is invalid (missing or exceeds some limit)", value);
   edit.change.time_limit = limit;
+  // In the spec as well: a requeued run begins with the new limit.
   edit.edit_spec().time_limit = limit;
   return std::nullopt;
 }
 
 /// Zero holds the job, any other lifts its hold and its nice value. Source: scontrol(1), Priority.
 Refusal set_priority(JobEdit& edit, const std::string& value) {
+  // The highest number below NO_VAL (0xfffffffe in slurm.h), which means none.
   constexpr std::uint32_t kPriorityMax = 4294967293;
   const auto number = parse_whole32(value, kPriorityMax);
   if (!number)
@@ -97,6 +101,7 @@ Refusal set_priority(JobEdit& edit, const std::string& value) {
     return std::nullopt;
   }
   if (auto refused = check_release_is_due(edit.job)) return refused;
+  // What its experiment holds is not the operator's to lift here (check_trial_hold).
   const bool is_held = (edit.job.flags & job_flag::kAnyHold & ~job_flag::kTrialHeld) != 0;
   if (!edit.identity.is_operator && (is_held || *number > edit.job.priority))
     return not_allowed("only an operator may raise a priority");
@@ -106,6 +111,7 @@ Refusal set_priority(JobEdit& edit, const std::string& value) {
   }
   edit.change.priority = *number;
   edit.edit_spec().priority = *number;
+  // A priority that was set is what counts: nice would shift it.
   edit.edit_spec().nice = 0;
   return std::nullopt;
 }
@@ -121,6 +127,7 @@ Refusal set_nice(JobEdit& edit, const std::string& value) {
   const auto nice = static_cast<std::int32_t>(is_negative ? -static_cast<std::int64_t>(*number)
                                                           : static_cast<std::int64_t>(*number));
   edit.edit_spec().nice = nice;
+  // A held job's priority is 0 until it is released.
   if (!edit.job.is_held()) edit.change.priority = 1 - std::int64_t{nice};
   return std::nullopt;
 }
@@ -142,6 +149,7 @@ Refusal set_dependency(JobEdit& edit, const std::string& value) {
     if (!parsed.has_value()) return parsed.error();
     set = std::move(parsed).value();
   }
+  // A user may name jobs that are long over; the others are checked against the state.
   for (DependencyTerm& term : set.terms) {
     const auto known = std::ranges::find_if(edit.past, [&](const DependencyTerm& decided) {
       return decided.kind == term.kind && decided.job == term.job &&
@@ -161,6 +169,8 @@ Refusal set_dependency(JobEdit& edit, const std::string& value) {
 Refusal set_begin(JobEdit& edit, const std::string& value) {
   if (auto refused = edit.require_pending()) return refused;
   const auto seconds = parse_whole(value);
+  // Four times the range of 32 bits: beyond any sensible year, and far from overflow in
+  // microseconds.
   if (!seconds || *seconds > INT32_MAX * std::uint64_t{4})
     return invalid("Invalid time specified", value);
   const TimePoint begin = TimePoint::from_seconds(static_cast<std::int64_t>(*seconds));
@@ -174,6 +184,8 @@ Refusal set_throttle(JobEdit& edit, const std::string& value) {
   if (!number) return invalid("Invalid array throttle", value);
   const bool is_record = edit.job.array != nullptr && !edit.split_index;
   const Job* record =
+      // The throttle is the array's. Through one of its elements the record is meant, and changes
+      // by an event of its own.
       edit.job.array != nullptr ? &edit.job : edit.state.jobs().find(edit.job.array_job);
   if (record == nullptr || record->array == nullptr)
     return invalid("Invalid array throttle",
@@ -207,6 +219,7 @@ Refusal set_text(JobEdit& edit, JobText key, const std::string& value, bool only
   }
   JobSpec& spec = edit.edit_spec();
   spec.text.set(key, value);
+  // The planner reads the parsed request, not the text: both change together.
   if (const Status parsed = parse_request(spec); !parsed.has_value()) return parsed.error();
   return std::nullopt;
 }
@@ -245,6 +258,7 @@ auto text_field(JobText key, bool only_pending) {
   };
 }
 
+/// Which keys exist is said in slurm/update_keys.h; here is what each does.
 const std::vector<JobField>& job_fields() {
   static const std::vector<JobField> kFields = {
       {"timelimit", set_time_limit},
@@ -279,9 +293,12 @@ const std::vector<JobField>& job_fields() {
 
 /// The job as it will be has to pass what a submission passes, as far as it has changed.
 Status check_edited(const JobEdit& edit) {
+  // What runs has its resources: its spec is a record for people and for a later run.
   if (edit.spec == nullptr || !edit.job.is_pending()) return {};
   const JobSpec& spec = *edit.spec;
   const auto has_new = [&](JobText key) { return spec.get(key) != edit.job.spec->get(key); };
+  // Only what the edit touches is checked again: a partition whose rules became stricter since must
+  // not refuse a new comment.
   const bool has_new_place =
       edit.change.partitions.has_value() || has_new(JobText::kAccount) || has_new(JobText::kQos);
   const auto& partitions = edit.change.partitions ? *edit.change.partitions : edit.job.partitions;
@@ -304,6 +321,7 @@ Status check_edited(const JobEdit& edit) {
 void derive_eligible_time(JobEdit& edit) {
   const JobSpec& spec = edit.spec != nullptr ? *edit.spec : *edit.job.spec;
   if (edit.change.dependencies) {
+    // The dependency index decides about new terms after the event.
     const bool waits = !edit.change.dependencies->terms.empty();
     edit.change.eligible_time =
         waits ? TimePoint::unset() : admission::eligible_from(edit.state.time(), spec, nullptr);
@@ -345,10 +363,12 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpd
     const auto field = std::ranges::find(job_fields(), lower(key), &JobField::name);
     if (!is_update_key(UpdateKind::kJob, key) || field == job_fields().end())
       return unsupported("job", name);
+    // "+=" where the field can be appended to, "-=" nowhere.
     if (sign != 0 && (sign != '+' || field->append == nullptr))
       return invalid("Invalid job update", fmt::format("{} takes no {}=", key, sign));
     if (auto refused = (sign == 0 ? field->set : field->append)(edit, value)) return refused;
   }
+  // Texts and numbers of the whole spec: one setter may have pushed another's beyond a bound.
   if (edit.spec != nullptr) {
     if (const Status sound = admission::check_texts(*edit.spec); !sound.has_value())
       return sound.error();
@@ -410,12 +430,14 @@ Refusal set_node_state(NodeChanged& change, const Node& node, const std::string&
     return invalid("You must specify a reason when DOWNING or DRAINING a node. Request denied",
                    "add Reason=\"...\"");
   const bool is_resume = (order->change.clear & node_condition::kDownByOrder) != 0;
+  // A node that left the configuration has no definition to run by.
   if (is_resume && is_unnamed(node))
     return Error{ErrorCode::kFailedPrecondition, "Invalid node state specified",
                  fmt::format("node {} is {}: name it there again and reconfigure", node.config.name,
                              standing_reason(node.status, node_condition::kDownByAbsence))};
   change.set_conditions = order->change.set;
   change.clear_conditions = order->change.clear;
+  // An operator's own words stand; else the reason is what still stands against the node.
   if (change.reason) return std::nullopt;
   change.reason = reason_after(node.status, order->change);
   change.user = UserId();  // what is left to be said is not his word
@@ -466,6 +488,7 @@ Refusal update_node(Draft& draft, const UpdateObject& update, const Identity& id
   if (!identity.is_operator) return not_allowed("only an operator may update nodes");
   auto names = expand_hostlist(update.name);
   if (!names.has_value()) return names.error();
+  // All or none: a refusal of any name drops the draft.
   for (const std::string& name : names.value()) {
     const auto index = draft.state().nodes().find_by_name(name);
     if (!index)
@@ -530,6 +553,7 @@ void unset_other_defaults(Draft& draft, PartitionIndex chosen) {
   const auto& partitions = draft.state().partitions();
   for (std::uint32_t i = 0; i < partitions.size(); ++i) {
     if (PartitionIndex(i) == chosen || !partitions[i].is_default) continue;
+    // Two defaults would make a submission without -p ambiguous.
     PartitionChanged change{PartitionIndex(i), partitions[i]};
     change.config.is_default = false;
     draft.add(std::move(change));
@@ -563,6 +587,7 @@ std::optional<JobSelector> parse_update_selector(std::string_view text) {
   std::string_view indices = text.substr(underscore + 1);
   if (indices.size() > 1 && indices.front() == '[' && indices.back() == ']')
     indices = indices.substr(1, indices.size() - 2);
+  // Slurm's largest MaxArraySize is 4000001.
   const auto parsed = parse_array(indices, 4'000'001);
   if (!parsed.has_value()) return std::nullopt;
   selector.is_element = true;
