@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures Muster, beside Debian's Slurm where it can be compared, and prints a table. Asserts results before times.
-#   run.sh BUILD [--quick] [--no-slurm] [--only NAME,...] [--patience SECONDS] [--markdown FILE]
+#   run.sh BUILD [--quick] [--no-slurm] [--only NAME,...] [--idle-timeout SECONDS] [--markdown FILE]
 # Installs slurm-wlm and munge where they are missing (needs root or sudo); without them it measures Muster alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."

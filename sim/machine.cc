@@ -10,7 +10,7 @@ namespace muster::sim {
 namespace {
 
 constexpr Duration kRedial = Duration::milliseconds(300);
-constexpr Duration kTick = Duration::milliseconds(250);
+constexpr Duration kMachineTick = Duration::milliseconds(250);
 
 /// Epochs that a trial's run is told to train, in all; without a word six.
 std::uint32_t length_of(const LaunchStep& launch) {
@@ -307,7 +307,7 @@ void Machine::tick() {
       if (const auto found = steps_.find(id); found != steps_.end()) found->second->tick();
     }
   }
-  world_.timeline.after(kTick, [this] { tick(); });
+  world_.timeline.after(kMachineTick, [this] { tick(); });
 }
 
 void Machine::dial() {

@@ -94,7 +94,7 @@ def chosen(only, parts):
 
 
 def measure(options, folder, report):
-    size = Size.quick() if options.quick else Size(quiet=Quiet(options.patience))
+    size = Size.quick() if options.quick else Size(quiet=Quiet(options.idle_timeout))
     missing = missing_programs()
     has_slurm = not options.no_slurm and not missing
     if missing and not options.no_slurm:
@@ -115,7 +115,7 @@ def parse(words):
     parser.add_argument("--no-slurm", action="store_true", help="Muster alone")
     parser.add_argument("--only", type=lambda text: text.split(","), default=[],
                         help="some of: " + ",".join([*PARTS_OF_BOTH, *alone.PARTS]))
-    parser.add_argument("--patience", type=int, default=60, metavar="SECONDS",
+    parser.add_argument("--idle-timeout", type=int, default=60, metavar="SECONDS",
                         help="how long, in all, to wait for the rest of the machine to be idle before measurements (60)")
     parser.add_argument("--markdown", type=Path, help="writes the table there too")
     options = parser.parse_args(words)

@@ -49,13 +49,13 @@ def marked_processes():
 
 def end_marked_processes():
     """SIGTERM, three seconds, SIGKILL, to exactly the processes of this run."""
-    for number, patience_s in ((signal.SIGTERM, 3), (signal.SIGKILL, 3)):
+    for number, timeout_s in ((signal.SIGTERM, 3), (signal.SIGKILL, 3)):
         for pid in marked_processes():
             try:
                 os.kill(pid, number)
             except ProcessLookupError:
                 pass
-        end = time.monotonic() + patience_s
+        end = time.monotonic() + timeout_s
         while marked_processes() and time.monotonic() < end:
             time.sleep(0.05)
 

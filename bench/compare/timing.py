@@ -6,7 +6,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-PATIENCE_S = 120  # one command
+TIMEOUT_S = 120  # one command
 
 
 @dataclass
@@ -58,12 +58,12 @@ def deadline(seconds, what):
 
 
 class Quiet:
-    """Waits for the rest of the machine to be idle, up to `patience_s` seconds in a whole run."""
+    """Waits for the rest of the machine to be idle, up to `timeout_s` seconds in a whole run."""
     SAMPLE_S = 0.4
     BUSY_MAX = 0.12  # share of all CPUs
 
-    def __init__(self, patience_s):
-        self.left_s = patience_s
+    def __init__(self, timeout_s):
+        self.left_s = timeout_s
         self.begun = 0
         self.begun_busy = 0
 
@@ -100,7 +100,7 @@ def time_command(words, env, output="/dev/null"):
     """
     files = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
              (os.POSIX_SPAWN_OPEN, 1, str(output), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)]
-    with deadline(PATIENCE_S, " ".join(words)):
+    with deadline(TIMEOUT_S, " ".join(words)):
         begin = time.perf_counter_ns()
         pid = os.posix_spawn(words[0], words, env, file_actions=files)
         try:

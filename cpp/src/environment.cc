@@ -114,7 +114,8 @@ std::optional<Controller> read_controller(const Reader& reader) {
   out.allocation = reader.required("DET_ALLOCATION_ID");
   out.task = reader.required("DET_TASK_ID");
   out.latest_checkpoint = reader.text("DET_LATEST_CHECKPOINT");
-  out.patience_s = reader.seconds("MUSTER_CONTROLLER_PATIENCE").value_or(out.patience_s);
+  out.retry_timeout_s =
+      reader.seconds("MUSTER_CONTROLLER_RETRY_TIMEOUT").value_or(out.retry_timeout_s);
   return out;
 }
 

@@ -24,7 +24,7 @@ struct Controller {
   std::string allocation;
   std::string task;
   std::optional<std::string> latest_checkpoint;
-  double patience_s = 600;  ///< how long a request is repeated while nobody answers
+  double retry_timeout_s = 600;  ///< how long a request is repeated while nobody answers
 };
 
 struct Environment {

@@ -130,11 +130,11 @@ std::vector<Value> read_lines(const Path& path) {
 AppendLog::AppendLog(Path path)
     : path_(std::move(path)),
       file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-  struct stat facts {};
+  struct stat status {};
   const std::string attempt = "open " + path_.filename().string();
-  if (file_.get() < 0 || ::fstat(file_.get(), &facts) != 0)
+  if (file_.get() < 0 || ::fstat(file_.get(), &status) != 0)
     fail_on_disk(attempt, path_.parent_path());
-  size_bytes_ = whole_bytes(file_.get(), facts.st_size);
+  size_bytes_ = whole_bytes(file_.get(), status.st_size);
   if (::ftruncate(file_.get(), size_bytes_) != 0) fail_on_disk(attempt, path_.parent_path());
   sync_path(path_.parent_path());
 }
@@ -143,10 +143,10 @@ void AppendLog::append(const std::vector<Value>& rows) {
   std::string block;
   for (const Value& row : rows) block += json_of(row) + "\n";
   if (block.empty()) return;
-  struct stat facts {};
-  if (::fstat(file_.get(), &facts) != 0)
+  struct stat status {};
+  if (::fstat(file_.get(), &status) != 0)
     fail_on_disk("write " + path_.filename().string(), path_.parent_path());
-  if (facts.st_size != size_bytes_)
+  if (status.st_size != size_bytes_)
     throw StorageError(path_.string() +
                        " was changed by another process while this one held its lock");
   if (!write_all(file_.get(), block) || ::fsync(file_.get()) != 0) {

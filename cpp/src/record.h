@@ -40,7 +40,7 @@ class Courier {
   explicit Courier(const Controller& controller);
   ~Courier() { close(); }
   void send(const std::string& kind, const std::string& path, Value body, double period_s = 0);
-  /// Brings what is left, as long as the session has patience. The answer is the last thing that
+  /// Brings what is left, until the session gives up. The answer is the last thing that
   /// was refused, "" if none.
   std::string close();
 

@@ -90,7 +90,7 @@ Value Session::call(const std::string& method, const std::string& path, const Va
     if (!pause(0)) break;
     if (!deadline) {
       deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                    std::chrono::duration<double>(controller_.patience_s));
+                                    std::chrono::duration<double>(controller_.retry_timeout_s));
       delay = is_fresh ? kFirstDelay : 0;  // a kept one may have been closed while idle: no outage
     } else {
       delay = std::min(std::max(2 * delay, kFirstDelay), kDelayMax);
@@ -99,7 +99,7 @@ Value Session::call(const std::string& method, const std::string& path, const Va
     if (delay > 0 && !has_warned) {
       has_warned = true;
       log_line(what + ": " + who + " does not answer (" + trouble + "); trying for " +
-               std::to_string(static_cast<int>(controller_.patience_s)) + " s");
+               std::to_string(static_cast<int>(controller_.retry_timeout_s)) + " s");
     }
     if (Clock::now() > *deadline) {
       throw ControllerError(what + ": " + who + " did not answer in time, at last with " + trouble +

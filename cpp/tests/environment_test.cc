@@ -82,13 +82,13 @@ TEST(Environment, ReadsATrialsVariables) {
                     {"MUSTER_STOP_SIGNAL", "USR1"},
                     {"MUSTER_CHECKPOINT_STORAGE", "/data"},
                     {"DET_LATEST_CHECKPOINT", "u"},
-                    {"MUSTER_CONTROLLER_PATIENCE", "1.5"}});
+                    {"MUSTER_CONTROLLER_RETRY_TIMEOUT", "1.5"}});
   const Environment environment = read_environment(variables);
   const Controller& controller = *environment.controller;
   EXPECT_EQ(controller.host + ":" + std::to_string(controller.port) + controller.prefix,
             "10.0.0.1:8080/muster");
   EXPECT_EQ(controller.trial, 7);
-  EXPECT_EQ(controller.patience_s, 1.5);
+  EXPECT_EQ(controller.retry_timeout_s, 1.5);
   EXPECT_EQ(controller.latest_checkpoint, "u");
   EXPECT_EQ(environment.run_id, 2) << "the controller's, when MUSTER_RUN_ID says nothing";
   EXPECT_EQ(environment.hparams["lr"].as_double(), 0.1);

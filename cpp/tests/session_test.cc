@@ -10,13 +10,13 @@
 namespace muster::core {
 namespace {
 
-Controller controller_at(int port, double patience_s = 20) {
+Controller controller_at(int port, double retry_timeout_s = 20) {
   Controller out;
   out.host = "127.0.0.1";
   out.port = port;
   out.url = "http://127.0.0.1:" + std::to_string(port);
   out.token = "secret";
-  out.patience_s = patience_s;
+  out.retry_timeout_s = retry_timeout_s;
   return out;
 }
 

@@ -14,7 +14,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(PACKAGE))
-PATIENCE_S = 120  # one script, on a busy machine
+TIMEOUT_S = 120  # one script, on a busy machine
 _CONTRACT = ("MUSTER_", "DET_", "SLURM_", "OMPI_", "PMIX_", "TORCHELASTIC_")
 _LAUNCHER = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "MASTER_ADDR",
              "MASTER_PORT")
@@ -40,7 +40,7 @@ class Script:
         self.process = subprocess.Popen(words, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         self.pid = self.process.pid
-        self._bound = threading.Timer(PATIENCE_S, self.process.kill)  # so that reading its output ends, whatever it does
+        self._bound = threading.Timer(TIMEOUT_S, self.process.kill)  # so that reading its output ends, whatever it does
         self._bound.daemon = True
         self._bound.start()
 
@@ -69,7 +69,7 @@ class Script:
 
     def end(self, code=0):
         """Waits for its end; the answer is (stdout, stderr). `code` None is any."""
-        out, err = self.process.communicate(timeout=PATIENCE_S)
+        out, err = self.process.communicate(timeout=TIMEOUT_S)
         assert code is None or self.process.returncode == code, (self.process.returncode, out, err)
         return out, err
 

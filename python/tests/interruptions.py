@@ -13,7 +13,7 @@ import traceback
 from typing import NamedTuple, Optional
 
 import save_points
-from conftest import PATIENCE_S, is_of_contract, rank_variables
+from conftest import TIMEOUT_S, is_of_contract, rank_variables
 
 
 class Interruption(NamedTuple):
@@ -98,7 +98,7 @@ def _prepare(variables, log):
     os.environ.update({name: str(value) for name, value in variables.items()})
     multiprocessing.set_start_method("fork", force=True)  # for its loader's workers, which then notice when it is killed
     sys.stdout = sys.stderr = open(log, "a", encoding="utf-8", buffering=1)
-    faulthandler.dump_traceback_later(PATIENCE_S / 2, file=sys.stderr)
+    faulthandler.dump_traceback_later(TIMEOUT_S / 2, file=sys.stderr)
 
 
 def _begin(variables, batches, interruption, bug, log):
@@ -145,13 +145,13 @@ def answers(function, folder, size, *arguments, **variables):
             process.start()
             processes.append(process)
         for process in processes:
-            process.join(PATIENCE_S)
+            process.join(TIMEOUT_S)
         codes = [process.exitcode for process in processes]
     finally:
         for process in processes:
             if process.exitcode is None:
                 process.kill()
-                process.join(PATIENCE_S)
+                process.join(TIMEOUT_S)
     logs = "".join(open(f"{log}.{rank}", encoding="utf-8").read()[-3000:] for rank in range(size))
     assert set(codes) == {0}, f"exit codes {codes}:\n{logs}"
     found = []
@@ -194,19 +194,19 @@ def run(folder, batches, size=1, interruption=None, bug=None, hparams="{}", kill
             processes[0].join(kill_after_s)
             processes[0].kill()
         wanted = interruption.rank if interruption is not None else 0
-        processes[wanted].join(PATIENCE_S)
+        processes[wanted].join(TIMEOUT_S)
         is_killed = processes[wanted].exitcode == -signal.SIGKILL
         for process in () if is_killed else processes:
-            process.join(PATIENCE_S)
+            process.join(TIMEOUT_S)
         codes = [process.exitcode for process in processes]
     finally:
         for process in processes:
             if process.exitcode is None:
                 process.kill()
-                process.join(PATIENCE_S)
+                process.join(TIMEOUT_S)
     if is_killed:
         return "killed"
     if set(codes) == {0} or set(codes) == {3}:
         return "completed" if codes[0] == 0 else "stopped"
     logs = "".join(open(f"{log}.{rank}", encoding="utf-8").read()[-3000:] for rank in range(size))
-    raise AssertionError(f"exit codes {codes} (None: it had not ended after {PATIENCE_S} s):\n{logs}")
+    raise AssertionError(f"exit codes {codes} (None: it had not ended after {TIMEOUT_S} s):\n{logs}")

@@ -6,7 +6,7 @@ import threading
 
 ACCESS_KEY, SECRET_KEY, BUCKET = "AKIATESTKEY", "a-secret-of-tests", "checkpoints"
 REFUSAL = '<?xml version="1.0"?><Error><Code>{code}</Code><Message>told so</Message><RequestId>1</RequestId></Error>'
-HOLD_PATIENCE_S = 60
+HOLD_TIMEOUT_S = 60
 
 
 class S3Server:
@@ -66,7 +66,7 @@ class S3Server:
             return self._refused(environ, start, what, code)
         if what == "hold":
             self.held.set()
-            self.release.wait(HOLD_PATIENCE_S)
+            self.release.wait(HOLD_TIMEOUT_S)
         if what is not None:
             environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
             raise ConnectionAbortedError("told to break")

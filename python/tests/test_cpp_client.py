@@ -20,7 +20,7 @@ from muster.core.storage import FolderStorage
 
 BIN = Path(os.environ.get("MUSTER_BIN", Path(__file__).resolve().parents[2] / "build/release/bin"))
 PROGRAM = BIN / "muster-cpp-example"
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason=f"{PROGRAM} is not built")
 
@@ -44,7 +44,7 @@ def start(folder, **more):
 
 
 def ended(process):
-    out, err = process.communicate(timeout=PATIENCE_S)
+    out, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, err
     return out
 
@@ -133,7 +133,7 @@ def test_nothing_is_lost_while_the_controller_restarts_and_answers_badly(control
 def test_a_run_that_is_stale_ends_and_says_so(controller, tmp_path):
     controller.run = 5
     process = start(tmp_path, **controller.variables())
-    _, err = process.communicate(timeout=PATIENCE_S)
+    _, err = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 1 and "a newer run of this trial has begun" in err
 
 

@@ -187,7 +187,7 @@ def test_wrong_ranks_are_refused():
 
 
 def test_a_taken_port_is_passed_over(monkeypatch):
-    monkeypatch.setattr(star_module, "_PATIENCE_S", 0.4)
+    monkeypatch.setattr(star_module, "_WORKER_TIMEOUT_S", 0.4)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen(1)

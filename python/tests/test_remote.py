@@ -181,7 +181,7 @@ def test_training_goes_on_while_the_controller_restarts(controller, begin):
 
 
 def test_an_outage_that_is_too_long_is_an_error_that_says_so(controller, begin, monkeypatch):
-    context = begin(MUSTER_CONTROLLER_PATIENCE="0.3")
+    context = begin(MUSTER_CONTROLLER_RETRY_TIMEOUT="0.3")
     controller.stop()
     context.train.report_training_metrics(1, {"loss": 0.5})
     with pytest.raises(core.ControllerError, match=r"POST /trials/7/metrics: the controller at http://127.* did not answer "
@@ -444,7 +444,7 @@ def test_a_laptop_with_an_address_has_no_controller(controller, monkeypatch, mem
     ("DET_TASK_ID", "", "DET_TASK_ID is not set, but DET_SESSION_TOKEN and DET_TRIAL_ID are"),
     ("DET_MASTER", "https://here:1", "DET_MASTER is 'https://here:1'; it has the form http://host:port"),
     ("DET_TRIAL_RUN_ID", "zero", "DET_TRIAL_RUN_ID is 'zero'; it is a whole number of 1 or more"),
-    ("MUSTER_CONTROLLER_PATIENCE", "-1", "MUSTER_CONTROLLER_PATIENCE is '-1'")])
+    ("MUSTER_CONTROLLER_RETRY_TIMEOUT", "-1", "MUSTER_CONTROLLER_RETRY_TIMEOUT is '-1'")])
 def test_variables_that_do_not_fit_are_named(controller, begin, name, value, text):
     with pytest.raises(ValueError, match=text):
         begin(**{name: value})
@@ -453,6 +453,6 @@ def test_variables_that_do_not_fit_are_named(controller, begin, name, value, tex
 
 def test_the_waiting_time_of_reports_exceeds_that_of_a_request(controller, begin, memory_path):
     """Else a barrier would call a hanging disk what is only an outage."""
-    with begin(MUSTER_CONTROLLER_PATIENCE="700") as context:
-        assert context._backend.patience_s > 700
+    with begin(MUSTER_CONTROLLER_RETRY_TIMEOUT="700") as context:
+        assert context._backend.write_timeout_s > 700
         assert context._backend.rows_waiting_max == remote.ROWS_WAITING_MAX

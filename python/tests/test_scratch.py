@@ -105,7 +105,7 @@ def test_a_fill_that_fails_leaves_nothing(place):
 
 
 def test_a_fill_that_takes_too_long_is_an_error_of_those_who_wait(place, monkeypatch):
-    monkeypatch.setattr(scratch, "FILL_PATIENCE_S", 0.2)
+    monkeypatch.setattr(scratch, "FILL_TIMEOUT_S", 0.2)
 
     def slow(_folder):
         with pytest.raises(core.StorageError, match="has been filling .*/a for 0.2 s"):

@@ -183,7 +183,7 @@ def test_reports_do_not_wait_for_the_disk_and_share_its_syncs():
 
 def test_a_full_queue_waits_and_gives_up_at_its_bound():
     sink = Sink()
-    shipper = Shipper(sink, patience_s=0.05)
+    shipper = Shipper(sink, write_timeout_s=0.05)
     shipper.put(row())
     assert sink.began.wait(10)
     for _ in range(ROWS_MAX):
@@ -195,7 +195,7 @@ def test_a_full_queue_waits_and_gives_up_at_its_bound():
 
 def test_a_hanging_disk_is_told_by_flush_and_close():
     sink = Sink()
-    shipper = Shipper(sink, patience_s=0.05)
+    shipper = Shipper(sink, write_timeout_s=0.05)
     shipper.put(row())
     for call in (shipper.flush, shipper.close):
         with pytest.raises(core.StorageError, match="disk hangs"):

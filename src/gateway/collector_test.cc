@@ -16,9 +16,9 @@ namespace {
 using testing::kAlice;
 using testing::Lab;
 
-class House {
+class CollectedLab {
  public:
-  House() : io_(kj::setupAsyncIo()) {
+  CollectedLab() : io_(kj::setupAsyncIo()) {
     folder_ =
         std::filesystem::temp_directory_path() / ("muster-collector-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
@@ -29,9 +29,9 @@ class House {
         "searcher: {name: single, metric: loss}}");
     seen_ = lab.rig.published.size();
   }
-  ~House() { std::filesystem::remove_all(folder_); }
-  House(const House&) = delete;
-  House& operator=(const House&) = delete;
+  ~CollectedLab() { std::filesystem::remove_all(folder_); }
+  CollectedLab(const CollectedLab&) = delete;
+  CollectedLab& operator=(const CollectedLab&) = delete;
 
   /// A checkpoint after so many steps, and what was measured there.
   void save(const std::string& uuid, std::int64_t steps, std::optional<double> loss) {
@@ -89,45 +89,45 @@ class House {
 };
 
 TEST(Collector, WhatIsNeitherBestNorLatestGoesAtTheEnd) {
-  House house;
-  house.save("good", 1, 0.1);
-  house.save("worse", 2, 0.5);
-  house.save("unmeasured", 3, std::nullopt);
-  house.save("last", 4, 0.9);
-  house.follow();
-  EXPECT_EQ(house.asked, 0) << "it has not ended";
-  house.lab.exit(1);
-  house.follow();
-  EXPECT_EQ(house.going(), (std::vector<std::string>{"worse", "unmeasured"}));
-  EXPECT_EQ(house.asked, 1);
-  house.follow();
-  EXPECT_EQ(house.asked, 1) << "once is enough";
+  CollectedLab collected;
+  collected.save("good", 1, 0.1);
+  collected.save("worse", 2, 0.5);
+  collected.save("unmeasured", 3, std::nullopt);
+  collected.save("last", 4, 0.9);
+  collected.follow();
+  EXPECT_EQ(collected.asked, 0) << "it has not ended";
+  collected.lab.exit(1);
+  collected.follow();
+  EXPECT_EQ(collected.going(), (std::vector<std::string>{"worse", "unmeasured"}));
+  EXPECT_EQ(collected.asked, 1);
+  collected.follow();
+  EXPECT_EQ(collected.asked, 1) << "once is enough";
 }
 
 TEST(Collector, AnotherRetentionIsLookedAtAgain) {
-  House house;
-  house.save("a", 1, 0.1);
-  house.save("b", 2, 0.5);
-  house.lab.exit(1);
-  house.follow();
-  EXPECT_TRUE(house.going().empty());
+  CollectedLab collected;
+  collected.save("a", 1, 0.1);
+  collected.save("b", 2, 0.5);
+  collected.lab.exit(1);
+  collected.follow();
+  EXPECT_TRUE(collected.going().empty());
   UpdateExperiment update;
   update.experiment = ExperimentId(1);
   update.retention = CheckpointRetention{0, 0, 1};
-  house.lab.rig.done(update);
-  house.follow();
-  EXPECT_EQ(house.going(), std::vector<std::string>{"a"});
+  collected.lab.rig.done(update);
+  collected.follow();
+  EXPECT_EQ(collected.going(), std::vector<std::string>{"a"});
 }
 
 TEST(Collector, WhatEndedBeforeItsStartIsFound) {
-  House house;
-  house.save("a", 1, 0.5);
-  house.save("b", 2, 0.1);
-  house.save("c", 3, 0.9);
-  house.lab.exit(1);
-  house.collector.begin();
-  for (int i = 0; i < 3; ++i) house.follow();
-  EXPECT_EQ(house.going(), std::vector<std::string>{"a"});
+  CollectedLab collected;
+  collected.save("a", 1, 0.5);
+  collected.save("b", 2, 0.1);
+  collected.save("c", 3, 0.9);
+  collected.lab.exit(1);
+  collected.collector.begin();
+  for (int i = 0; i < 3; ++i) collected.follow();
+  EXPECT_EQ(collected.going(), std::vector<std::string>{"a"});
 }
 
 }  // namespace

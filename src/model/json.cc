@@ -2,7 +2,25 @@
 
 #include <algorithm>
 
+template class std::vector<muster::Json>;
+template class std::vector<muster::Json::Member>;
+
 namespace muster {
+
+Json::Json() = default;
+Json::Json(bool value) : value_(value) {}
+Json::Json(Whole whole) : value_(whole.value) {}
+Json::Json(double value) : value_(value) {}
+Json::Json(std::string value) : value_(std::move(value)) {}
+Json::Json(const char* value) : value_(std::string(value)) {}
+Json::Json(Array value) : value_(std::move(value)) {}
+Json::Json(Object value) : value_(std::move(value)) {}
+Json::Json(const Json& other) = default;
+Json::Json(Json&& other) noexcept = default;
+Json& Json::operator=(const Json& other) = default;
+Json& Json::operator=(Json&& other) noexcept = default;
+Json::~Json() = default;
+bool operator==(const Json& a, const Json& b) { return a.value_ == b.value_; }
 
 std::optional<double> Json::number() const {
   if (const auto* number = std::get_if<double>(&value_)) return *number;

@@ -25,16 +25,22 @@ class Json {
   using Value =
       std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object>;
 
-  // Defined below, where a member is a whole type.
+  // None of these is inline: what copies and destroys values of all kinds would otherwise be
+  // compiled anew wherever there is one.
   Json();
   Json(bool value);
   template <std::integral T>
-  requires(!std::same_as<T, bool>) Json(T value);
+  requires(!std::same_as<T, bool>) Json(T value) : Json(Whole{static_cast<std::int64_t>(value)}) {}
   Json(double value);
   Json(std::string value);
   Json(const char* value);
   Json(Array value);
   Json(Object value);
+  Json(const Json& other);
+  Json(Json&& other) noexcept;
+  Json& operator=(const Json& other);
+  Json& operator=(Json&& other) noexcept;
+  ~Json();
 
   const Value& value() const { return value_; }
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
@@ -57,9 +63,14 @@ class Json {
   /// As member, along a path.
   Json& at(std::span<const std::string> path);
 
-  friend bool operator==(const Json&, const Json&) = default;
+  friend bool operator==(const Json& a, const Json& b);
 
  private:
+  struct Whole {
+    std::int64_t value;
+  };
+  explicit Json(Whole whole);
+
   Value value_;
 };
 
@@ -69,14 +80,7 @@ struct Json::Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
-inline Json::Json() = default;
-inline Json::Json(bool value) : value_(value) {}
-template <std::integral T>
-requires(!std::same_as<T, bool>) Json::Json(T value) : value_(static_cast<std::int64_t>(value)) {}
-inline Json::Json(double value) : value_(value) {}
-inline Json::Json(std::string value) : value_(std::move(value)) {}
-inline Json::Json(const char* value) : value_(std::string(value)) {}
-inline Json::Json(Array value) : value_(std::move(value)) {}
-inline Json::Json(Object value) : value_(std::move(value)) {}
-
 }  // namespace muster
+
+extern template class std::vector<muster::Json>;
+extern template class std::vector<muster::Json::Member>;

@@ -9,15 +9,15 @@ namespace muster {
 namespace {
 
 // Bitmaps shrink as elements leave; the range keeps what the array was.
-ArrayRange facts_of(const ArraySpec& array) {
+ArrayRange range_of(const ArraySpec& array) {
   const std::vector<std::size_t> indices = array.indices.indices();
   CHECK(!indices.empty(), "an array without elements");
-  ArrayRange facts;
-  facts.task_count = static_cast<std::uint32_t>(indices.size());
-  facts.index_min = static_cast<std::uint32_t>(indices.front());
-  facts.index_max = static_cast<std::uint32_t>(indices.back());
-  facts.index_step = indices.size() > 1 ? static_cast<std::uint32_t>(indices[1] - indices[0]) : 1;
-  return facts;
+  ArrayRange range;
+  range.task_count = static_cast<std::uint32_t>(indices.size());
+  range.index_min = static_cast<std::uint32_t>(indices.front());
+  range.index_max = static_cast<std::uint32_t>(indices.back());
+  range.index_step = indices.size() > 1 ? static_cast<std::uint32_t>(indices[1] - indices[0]) : 1;
+  return range;
 }
 
 /// A job like the array's record, for one of its elements.
@@ -98,7 +98,7 @@ void EventApplier::operator()(const JobSubmitted& event) {
     job.array_job = event.job;
     job.array = std::make_unique<ArrayRecord>();
     job.array->remaining = *event.array;
-    job.array->range = facts_of(*event.array);
+    job.array->range = range_of(*event.array);
   }
   reference(event.spec->script);
   reference(event.spec->environment);

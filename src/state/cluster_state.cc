@@ -110,7 +110,7 @@ void ClusterState::copy_from(const ClusterState& other) {
     statuses.push_back(node.status);
   }
   restore_nodes(configs, std::move(statuses));
-  other.blobs_.for_each([&](BlobId id, const BlobRecord& facts) { restore_blob(id, facts); });
+  other.blobs_.for_each([&](BlobId id, const BlobRecord& record) { restore_blob(id, record); });
   for (const auto& [id, experiment] : other.experiments_.experiments())
     restore_experiment(experiment);
   for (const auto& [id, trial] : other.experiments_.trials()) restore_trial(trial);

@@ -117,7 +117,7 @@ class ClusterState {
   void restore_seq(Seq seq) { seq_ = seq; }
   /// Requires: one status for each configuration.
   void restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses);
-  void restore_blob(BlobId id, const BlobRecord& facts) { blobs_.restore(id, facts); }
+  void restore_blob(BlobId id, const BlobRecord& record) { blobs_.restore(id, record); }
   void restore_job(Job job);
   void restore_answer(RequestId id, const Answer& answer) { answers_.add(id, answer); }
   void restore_experiment(Experiment experiment);

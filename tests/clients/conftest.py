@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MODEL = HERE / "model"
 DET = Path(sys.executable).with_name("det")
-PATIENCE_S = 240  # for a training with torch, on a busy machine
+TIMEOUT_S = 240  # for a training with torch, on a busy machine
 NOT_THERE_YET = []  # method, path, what its body holds
 
 _spec = importlib.util.spec_from_file_location("muster_e2e", HERE.parent / "e2e" / "conftest.py")
@@ -121,7 +121,7 @@ def det(served, replies, tmp_path_factory):
     env = {name: value for name, value in os.environ.items() if not name.startswith(("DET_", "SLURM_", "MUSTER_"))}
     env.update(DET_MASTER=proxy.url, DET_USER=served.user, DET_USER_TOKEN=served.token, HOME=str(home), TZ="UTC", COLUMNS="200")
 
-    def run(*words, golden=None, code=0, timeout=PATIENCE_S, stdin=None, variables=None):
+    def run(*words, golden=None, code=0, timeout=TIMEOUT_S, stdin=None, variables=None):
         proxy.exchanges.clear()
         completed = subprocess.run([str(DET), *map(str, words)], env={**env, **(variables or {})}, cwd=served.work, input=stdin,
                                    timeout=timeout, capture_output=True, text=True, check=False)
@@ -158,7 +158,7 @@ def check_golden(name, title, exchanges):
     assert text == file.read_text(), f"{title}: its requests are not those of {file.name}"
 
 
-def until(condition, what, timeout=PATIENCE_S):
+def until(condition, what, timeout=TIMEOUT_S):
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         value = condition()

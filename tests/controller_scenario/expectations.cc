@@ -177,11 +177,11 @@ Texts check_warned(World& world, const Options& options) {
   return is_said ? Texts{} : Texts{"expected a warning: " + options.name(0) + ", found none"};
 }
 
-struct Row {
+struct Expectation {
   std::string_view word;
   Texts (*check)(World&, const Options&);
 };
-constexpr Row kRows[] = {
+constexpr Expectation kExpectations[] = {
     {"job", check_job},         {"history", check_history},       {"step", check_step},
     {"node", check_nodes},      {"partition", check_partition},   {"experiment", check_experiment},
     {"trial", check_trial},     {"checkpoint", check_checkpoint}, {"sent", check_sent},
@@ -192,8 +192,8 @@ constexpr Row kRows[] = {
 
 Texts check_expectation(World& world, const std::vector<std::string>& words) {
   if (words.empty()) return {"expect what?"};
-  const auto row = std::ranges::find(kRows, words.front(), &Row::word);
-  if (row == std::end(kRows)) return {"unknown word " + words.front()};
+  const auto row = std::ranges::find(kExpectations, words.front(), &Expectation::word);
+  if (row == std::end(kExpectations)) return {"unknown word " + words.front()};
   const Options options{std::span(words).subspan(1)};
   Texts differences = row->check(world, options);
   for (std::string& problem : options.problems()) differences.push_back(std::move(problem));

@@ -7,7 +7,7 @@
 namespace muster::scenario {
 namespace {
 
-tl::unexpected<Error> wrong(const std::string& what) {
+tl::unexpected<Error> wrong_command(const std::string& what) {
   return fail(ErrorCode::kInvalidArgument, what);
 }
 
@@ -19,14 +19,14 @@ std::string braced(const std::string& text) {
 
 Result<ExperimentId> read_id(const Options& options) {
   std::int64_t number = 0;
-  if (!read_number(options.name(0), number)) return wrong("an experiment has a number");
+  if (!read_number(options.name(0), number)) return wrong_command("an experiment has a number");
   return ExperimentId(static_cast<std::uint32_t>(number));
 }
 
 Result<Request> read_create(const CommandWords& words, const CommandContext& context) {
   CreateExperiment create;
   create.config = braced(context.text);
-  if (create.config.empty()) return wrong("experiment create {YAML}");
+  if (create.config.empty()) return wrong_command("experiment create {YAML}");
   create.is_paused = words.front() == "paused";
   auto job = std::make_shared<JobSpec>();
   job->text.set(JobText::kName, "experiment");
@@ -42,7 +42,7 @@ Result<Request> read_update(const Options& options) {
   if (options.has("max_concurrent")) update.max_concurrent = options.count("max_concurrent");
   if (options.has("max_slots")) update.max_slots = options.count("max_slots");
   if (options.has("priority")) update.priority = options.count("priority");
-  for (const std::string& problem : options.problems()) return wrong(problem);
+  for (const std::string& problem : options.problems()) return wrong_command(problem);
   return Request(std::move(update));
 }
 
@@ -54,7 +54,7 @@ Result<Request> read_experiment(const CommandWords& words, const CommandContext&
       {"cancel", ExperimentVerb::kCancel},   {"kill", ExperimentVerb::kKill},
       {"archive", ExperimentVerb::kArchive}, {"unarchive", ExperimentVerb::kUnarchive},
       {"delete", ExperimentVerb::kDelete}};
-  if (words.size() < 2) return wrong("experiment VERB NUMBER");
+  if (words.size() < 2) return wrong_command("experiment VERB NUMBER");
   const CommandWords rest(words.begin() + 1, words.end());
   if (words.front() == "create") return read_create(rest, context);
   const Options options(rest);
@@ -62,7 +62,7 @@ Result<Request> read_experiment(const CommandWords& words, const CommandContext&
   const ExperimentId id = TRY(read_id(options));
   if (words.front() == "continue") return Request(ContinueExperiment{id, braced(context.text)});
   const auto verb = kVerbs.find(words.front());
-  if (verb == kVerbs.end()) return wrong("unknown verb " + words.front());
+  if (verb == kVerbs.end()) return wrong_command("unknown verb " + words.front());
   return Request(ControlExperiments{verb->second, {id}});
 }
 

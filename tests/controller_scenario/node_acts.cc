@@ -4,7 +4,7 @@
 namespace muster::scenario {
 namespace {
 
-tl::unexpected<Error> wrong(const std::string& what) {
+tl::unexpected<Error> wrong_act(const std::string& what) {
   return fail(ErrorCode::kInvalidArgument, what);
 }
 
@@ -50,7 +50,7 @@ Status act_on(World& world, NodeIndex index, const std::string& verb, const Opti
   } else if (verb == "fault") {
     node.fault = options.get("text");
   } else {
-    return wrong("unknown word " + verb);
+    return wrong_act("unknown word " + verb);
   }
   return {};
 }
@@ -58,12 +58,12 @@ Status act_on(World& world, NodeIndex index, const std::string& verb, const Opti
 }  // namespace
 
 Status act_node(World& world, const Options& options) {
-  if (options.names().size() != 2) return wrong("node LIST VERB");
+  if (options.names().size() != 2) return wrong_act("node LIST VERB");
   const auto names = expand_hosts(options.name(0));
-  if (names.empty()) return wrong("node LIST VERB");
+  if (names.empty()) return wrong_act("node LIST VERB");
   for (const std::string& name : names) {
     const auto index = world.state().nodes().find_by_name(name);
-    if (!index) return wrong("no node " + name);
+    if (!index) return wrong_act("no node " + name);
     TRY(act_on(world, *index, options.name(1), options));
   }
   world.settle();

@@ -13,7 +13,7 @@ namespace {
 using cli::SubmitOptions;
 using cli::Submitter;
 
-const FixedZone kUtc;
+const FixedZone kSubmitZone;
 
 struct Submission {
   SubmitOptions options;
@@ -27,7 +27,7 @@ Result<Submission> read_options(Submitter by, std::string_view name, const Comma
   Submission read;
   read.options.by = by;
   read.options.context.now = context.now;
-  read.options.context.zone = &kUtc;
+  read.options.context.zone = &kSubmitZone;
   read.scene.command_line = words;
   read.scene.work_dir = "/home/" + context.user;
   read.scene.host = "login";

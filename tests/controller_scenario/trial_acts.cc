@@ -8,7 +8,7 @@
 namespace muster::scenario {
 namespace {
 
-tl::unexpected<Error> wrong(const std::string& what) {
+tl::unexpected<Error> wrong_report(const std::string& what) {
   return fail(ErrorCode::kInvalidArgument, what);
 }
 
@@ -17,7 +17,7 @@ Result<double> read_metric(const std::string& text) {
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return wrong(text + " is no number");
+  if (error != std::errc() || stop != end) return wrong_report(text + " is no number");
   return value;
 }
 
@@ -49,7 +49,7 @@ Result<Request> read_checkpoint(const World& world, const Trial& trial, const Op
   checkpoint.steps_completed = options.count("steps");
   checkpoint.state = state == "active" ? CheckpointState::kActive : CheckpointState::kCompleted;
   checkpoint.metadata = checkpoint.resources = "{}";
-  if (checkpoint.uuid.empty()) return wrong("trial NUMBER checkpoint UUID");
+  if (checkpoint.uuid.empty()) return wrong_report("trial NUMBER checkpoint UUID");
   return Request(RecordCheckpoint{std::move(checkpoint), false});
 }
 
@@ -62,20 +62,20 @@ Result<Request> read_word(const World& world, const Trial& trial, const Options&
   if (verb == "session") return Request(RecordRun{trial.id, run, RunSignal::kSession});
   if (verb == "acknowledges")
     return Request(RecordRun{trial.id, run, RunSignal::kStopAcknowledged});
-  return wrong("unknown word " + verb);
+  return wrong_report("unknown word " + verb);
 }
 
 }  // namespace
 
 Status act_trial(World& world, const Options& options) {
   std::int64_t number = 0;
-  if (!read_number(options.name(0), number)) return wrong("trial NUMBER VERB");
+  if (!read_number(options.name(0), number)) return wrong_report("trial NUMBER VERB");
   const TrialId id(static_cast<std::uint32_t>(number));
   const Trial* trial = world.state().experiments().find(id);
-  if (trial == nullptr) return wrong("no trial " + options.name(0));
+  if (trial == nullptr) return wrong_report("no trial " + options.name(0));
   const Experiment& experiment = *world.state().experiments().find(trial->experiment);
   const User* user = find_user(options.get("by", experiment.spec->user_name));
-  if (user == nullptr) return wrong("nobody has that name");
+  if (user == nullptr) return wrong_report("nobody has that name");
   Request request = TRY(read_word(world, *trial, options));
   world.ask(std::move(request), *user);
   return {};

@@ -193,12 +193,12 @@ def supervisors(cluster):
     return found
 
 
-def end_cluster(cluster, patience=10):
+def end_cluster(cluster, timeout=10):
     """Ends it and removes its folder; a supervisor that outlives its cluster is a fault of ours."""
     cluster.down()
     if cluster in _open:
         _open.remove(cluster)
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while supervisors(cluster) and time.monotonic() < deadline:
         time.sleep(0.05)
     left = supervisors(cluster)

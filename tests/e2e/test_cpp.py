@@ -11,7 +11,7 @@ from test_experiment import create, trials, wait
 from test_http import Web
 
 PROGRAM = BIN / "muster-cpp-example"
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 CONFIG = """
 name: cpp
@@ -40,15 +40,15 @@ def test_a_trainer_in_cpp_is_paused_and_goes_on_exactly(own_cluster):
     (cluster.work / "experiment.yaml").write_text(CONFIG.format(program=PROGRAM, storage=cluster.work / "storage"))
     experiment = create(cluster, "experiment.yaml")
     trial = until(lambda: trials(cluster, experiment))[0]["TRIAL"]
-    until(lambda: len(reported(web, trial)) > 2, timeout=PATIENCE_S)
+    until(lambda: len(reported(web, trial)) > 2, timeout=TIMEOUT_S)
     cluster.run("muster", "experiment", "pause", experiment)
-    until(lambda: trials(cluster, experiment)[0]["STATE"] == "WAITING", timeout=PATIENCE_S)
+    until(lambda: trials(cluster, experiment)[0]["STATE"] == "WAITING", timeout=TIMEOUT_S)
     assert web.get(f"experiments/{experiment}")["experiment"]["state"] == "STATE_PAUSED"
     cluster.run("muster", "experiment", "activate", experiment)
-    until(lambda: reported(web, trial)[-1][0] > 12, timeout=PATIENCE_S)
+    until(lambda: reported(web, trial)[-1][0] > 12, timeout=TIMEOUT_S)
     os.kill(cluster.pid("controller"), signal.SIGKILL)
     cluster.up()
-    wait(cluster, experiment, timeout=PATIENCE_S)
+    wait(cluster, experiment, timeout=TIMEOUT_S)
     place = experiment_folder(cluster.work / "storage", experiment) / f"trial-{trial}"
     output = (place / "output.log").read_text()
     (first, seed), (second, _) = re.findall(r"begins after epoch (\d+) with seed (\d+)", output)
@@ -59,7 +59,7 @@ def test_a_trainer_in_cpp_is_paused_and_goes_on_exactly(own_cluster):
     (last,) = [one for one in web.get(f"trials/{trial}/checkpoints?limit=100")["checkpoints"] if one["state"] == "STATE_COMPLETED"
                and one["metadata"]["steps_completed"] == 40]
     assert (place.parents[1] / last["uuid"] / "model.bin").stat().st_size == int(last["resources"]["model.bin"])
-    alone = subprocess.run([PROGRAM], env={"MUSTER_RUN_DIR": str(cluster.work / "alone"), "MUSTER_SEED": seed}, check=True, timeout=PATIENCE_S,
+    alone = subprocess.run([PROGRAM], env={"MUSTER_RUN_DIR": str(cluster.work / "alone"), "MUSTER_SEED": seed}, check=True, timeout=TIMEOUT_S,
                            capture_output=True, text=True).stdout
     fingerprint = re.search(r"fingerprint \w+", alone).group()
     assert f"accuracy {values[-1][1]:.4f}, {fingerprint}" in output, "the weights are those of a training that nobody interrupted"

@@ -16,7 +16,7 @@ import pytest
 from conftest import ROOT, until
 from test_experiment import create, folder, trials, wait
 from test_http import Web
-from test_training import PACKAGE, PATIENCE_S, PYTHON, checkpoints, series, show_figures, write
+from test_training import PACKAGE, TIMEOUT_S, PYTHON, checkpoints, series, show_figures, write
 
 pytestmark = pytest.mark.long
 
@@ -75,7 +75,7 @@ class Interrupted:
             resume=INTERRUPTED, conftest=WHERE.format(str(PACKAGE)),
             **{name: (PACKAGE / f"tests/{name}.py").read_text() for name in ("char_model", "save_points")})
         self.experiment = create(cluster, file)
-        (row,) = until(lambda: trials(cluster, self.experiment), timeout=PATIENCE_S)
+        (row,) = until(lambda: trials(cluster, self.experiment), timeout=TIMEOUT_S)
         self.trial, self.job = row["TRIAL"], row["JOB"]
 
     @property
@@ -92,14 +92,14 @@ class Interrupted:
     def goes_on(self, by=5):
         """Until it has trained, reported and saved that much more."""
         wanted = self.saved() + by
-        until(lambda: self.saved() >= wanted, f"{wanted} steps saved", PATIENCE_S)
+        until(lambda: self.saved() >= wanted, f"{wanted} steps saved", TIMEOUT_S)
         assert self.row()["STATE"] == "RUNNING" and self.saved() < self.batches, "it is too fast to be interrupted"
 
     def pid(self, rank=0):
         return int((self.folder / f"pid-{rank}").read_text())
 
     def starts_anew(self, rank, pid):
-        until(lambda: self.pid(rank) != pid, f"rank {rank} anew", PATIENCE_S)
+        until(lambda: self.pid(rank) != pid, f"rank {rank} anew", TIMEOUT_S)
 
     # ---- interruptions ----
 
@@ -124,7 +124,7 @@ class Interrupted:
         noticed = lambda: len(re.findall("^POST .* does not answer", (self.folder / "output.log").read_text(), re.M))
         before = noticed()
         os.kill(self.cluster.pid("controller"), signal.SIGKILL)
-        until(lambda: noticed() > before, "the trainer notices", PATIENCE_S)
+        until(lambda: noticed() > before, "the trainer notices", TIMEOUT_S)
         self.cluster.up()
 
     def kill_controller_and_rank(self, draw):
@@ -145,20 +145,20 @@ class Interrupted:
 
     def pause(self, _draw):
         self.cluster.run("muster", "experiment", "pause", self.experiment)
-        until(lambda: self.row()["STATE"] == "WAITING", "the pause", PATIENCE_S)
+        until(lambda: self.row()["STATE"] == "WAITING", "the pause", TIMEOUT_S)
         self.cluster.run("muster", "experiment", "activate", self.experiment)
 
     def requeue(self, _draw):
         """As the queue does it that takes a job's nodes: it is asked to save a checkpoint, and waits again."""
         runs = int(self.row()["RUNS"])
         self.cluster.run("scontrol", "requeue", self.job)
-        until(lambda: int(self.row()["RUNS"]) > runs, "another run", PATIENCE_S)
+        until(lambda: int(self.row()["RUNS"]) > runs, "another run", TIMEOUT_S)
 
     # ---- the end ----
 
     def ends(self):
         (self.folder / "hurry").write_text("")
-        wait(self.cluster, self.experiment, timeout=PATIENCE_S)
+        wait(self.cluster, self.experiment, timeout=TIMEOUT_S)
 
     def everything(self):
         """The last checkpoint and the metric series as the controller has them."""
@@ -179,7 +179,7 @@ def without_controller(base, batches, seed):
                  "MUSTER_RUN_DIR": str(run), "MUSTER_SEED": str(seed), "MUSTER_HPARAMS": "{}", "MUSTER_SEARCHER_METRIC": "loss",
                  "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run([sys.executable, "resume.py", str(batches)], cwd=code, env=variables, capture_output=True, text=True,
-                          timeout=PATIENCE_S, check=False)
+                          timeout=TIMEOUT_S, check=False)
     assert done.returncode == 0, done
     newest = max((run / "checkpoints").iterdir(), key=lambda path: (path / "trainer.json").stat().st_mtime_ns)
     numbers = {place: float(value) for place, value in contents.of_series(run).items()}  # as the controller keeps them
@@ -226,7 +226,7 @@ def test_one_rank_fifty_times(own_cluster):
     cluster = own_cluster(nodes=1, cpus=2)
     web = Web(cluster)
     twin = Interrupted(cluster, web, batches=900)
-    wait(cluster, twin.experiment, timeout=PATIENCE_S)
+    wait(cluster, twin.experiment, timeout=TIMEOUT_S)
     expected = twin.everything()
     for part in ("state.pt: models[0].2.weight", "state.pt: optimizers[0].state.0.exp_avg", "state.pt: schedulers[0].last_epoch",
                  "rank-0.pt: random.torch", "rank-0.pt: random.python[1]", "rank-0.pt: random.numpy[1]",
@@ -247,7 +247,7 @@ def test_two_nodes_of_two_ranks_ten_times(own_cluster):
     cluster = own_cluster(nodes=2, cpus=2)
     web = Web(cluster)
     twin = Interrupted(cluster, web, 300, nodes=2, ranks_per_node=2)
-    wait(cluster, twin.experiment, timeout=PATIENCE_S)
+    wait(cluster, twin.experiment, timeout=TIMEOUT_S)
     expected = twin.everything()
     assert {f"rank-{rank}.pt: random.torch" for rank in range(4)} <= set(expected), sorted(expected)
     trial = Interrupted(cluster, web, 300, nodes=2, ranks_per_node=2, options=["--slow"])

@@ -5,7 +5,7 @@ from test_experiment import create, trials, wait
 from test_http import Web
 from test_output import web_lines
 from test_promotion import TRAINER
-from test_training import PATIENCE_S, PYTHON, write
+from test_training import TIMEOUT_S, PYTHON, write
 
 WITH_CORE = """import time
 from muster import core
@@ -43,7 +43,7 @@ def test_an_experiment_is_profiled_where_its_file_says_so(cluster, writer):
     for is_enabled in (True, False):
         settings = {"profiling": {"enabled": True}} if is_enabled else {}
         experiment = create(cluster, write(cluster, {**config, **settings}, train=script))
-        wait(cluster, experiment, timeout=PATIENCE_S)
+        wait(cluster, experiment, timeout=TIMEOUT_S)
         (row,) = trials(cluster, experiment)
         seen[is_enabled] = profile_of(web, row["TRIAL"])
         told = cluster.run("muster", "trial", "profile", row["TRIAL"], check=False)

@@ -299,6 +299,27 @@ def test_reconfigure_refuses_what_the_next_run_could_not_begin_with(own_cluster)
     assert cluster.wait_ended(job)["State"] == "COMPLETED"
 
 
+def test_without_an_address_for_http_the_cluster_works_and_a_token_is_refused(own_cluster):
+    """Nobody answers for tokens then: who asks for one is told why, and does not wait."""
+    cluster = own_cluster(nodes=1)
+    conf, state = cluster.dir / "slurm.conf", cluster.dir / "state"
+    good = conf.read_text()
+    port = (state / "http.address").read_text().strip().rpartition(":")[2]
+    with socket.socket() as silent:  # nobody can see it before it is too late, and where HTTP was it cannot be either
+        silent.bind(("127.0.0.3", int(port)))
+        for name in ("http.address", "http-services.address"):
+            (state / name).write_text("192.0.2.1:80\n")
+        conf.write_text("".join(line for line in good.splitlines(True) if not line.startswith("MusterHttp=")) + f"MusterHttp=0.0.0.0:{port}\n")
+        assert cluster.run("scontrol", "reconfigure").code == 0
+        pinged = cluster.run("scontrol", "ping")
+        assert "HTTP is not served until scontrol reconfigure finds it free" in pinged.err, pinged
+        refused = cluster.run("muster", "token", check=False)
+        assert refused.code != 0 and f"cannot listen on 0.0.0.0:{port}" in refused.err, refused
+        assert cluster.wait_ended(cluster.sbatch("true"))["State"] == "COMPLETED"
+    assert cluster.run("scontrol", "reconfigure").code == 0
+    assert cluster.run("muster", "token").out.strip()
+
+
 def test_a_port_is_nobodys_while_the_controller_starts_itself_again(own_cluster):
     """Who had it for a moment would be sent the tokens of what runs."""
     cluster = own_cluster(nodes=1)

@@ -17,7 +17,7 @@ from test_http import Web
 
 PACKAGE = ROOT / "python"
 PYTHON = f"env PYTHONPATH={PACKAGE} PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 {sys.executable}"
-PATIENCE_S = 240  # for a training, on a busy machine
+TIMEOUT_S = 240  # for a training, on a busy machine
 
 
 def write(cluster, config, **files):
@@ -79,7 +79,7 @@ def test_digits_on_two_nodes_of_two_ranks(own_cluster):
         "searcher": {"name": "single", "metric": "accuracy", "smaller_is_better": False}},
         train=RANKED, digits=(ROOT / "examples/trainer/train.py").read_text())
     experiment = create(cluster, file)
-    wait(cluster, experiment, timeout=PATIENCE_S)
+    wait(cluster, experiment, timeout=TIMEOUT_S)
     (row,) = trials(cluster, experiment)
     trial = row["TRIAL"]
     lines = cluster.run("muster", "trial", "logs", trial, "--plain").out
@@ -183,7 +183,7 @@ def test_adaptive_asha_over_64_trials_of_digits(own_cluster):
     order = numpy.random.default_rng(7).permutation(len(digits.target))
     numpy.savez(cluster.work / "code/digits.npz", pixels=digits.data[order].astype("uint8"), labels=digits.target[order])
     experiment = create(cluster, file)
-    wait(cluster, experiment, timeout=PATIENCE_S)
+    wait(cluster, experiment, timeout=TIMEOUT_S)
     rows = trials(cluster, experiment)
     assert len(rows) == 64 and {row["STATE"] for row in rows} == {"COMPLETED"} and {row["RUNS"] for row in rows} == {"1"}
     trained = {}

@@ -32,7 +32,7 @@ def cluster():
     yield made
     os.environ.clear()
     os.environ.update(before)
-    _e2e.end_cluster(made, patience=30)
+    _e2e.end_cluster(made, timeout=30)
 
 
 @pytest.fixture

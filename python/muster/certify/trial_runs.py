@@ -35,10 +35,10 @@ class ScriptError(RuntimeError):
 
 @dataclass(frozen=True)
 class Script:
-    """`command` as it is started; `patience_s` bounds one start."""
+    """`command` as it is started; `start_timeout_s` bounds one start."""
     command: Sequence[str]
     variables: Mapping[str, str]
-    patience_s: float
+    start_timeout_s: float
 
 
 class TrialRuns:
@@ -62,7 +62,7 @@ class TrialRuns:
         self._stop_file.unlink(missing_ok=True)
         watch = RunWatch(self.folder)
         started = MarkedCommand(self._script.command, self._variables(), self.output)
-        deadline = time.monotonic() + self._script.patience_s
+        deadline = time.monotonic() + self._script.start_timeout_s
         try:
             is_made = self._interrupted(started, watch, interruption, deadline)
             if is_made and interruption is not None and interruption.kind != "stop":
@@ -73,7 +73,7 @@ class TrialRuns:
         watch.look()
         self.steps = watch.seen
         if code is None:
-            raise ScriptError(f"the script had not ended after {self._script.patience_s:g} s"
+            raise ScriptError(f"the script had not ended after {self._script.start_timeout_s:g} s"
                               f"{' although it was asked to stop' if is_made else ''}; its output is in {self.output}")
         if code != 0:
             raise ScriptError(f"the script ended with {code}; its output is in {self.output}")

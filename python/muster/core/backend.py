@@ -66,7 +66,7 @@ class Backend:
     record: RunRecord
     checkpoints: CheckpointRegistry
     rows_waiting_max: int = 1000   # reports that may wait for the sink before training does
-    patience_s: float = 600.0      # for a sink that hangs, which is the keeper's fault
+    write_timeout_s: float = 600.0      # for a sink that hangs, which is the keeper's fault
     keeper: str = "the run folder's disk"
     after: Callable[[], None] = lambda: None  # runs last
 

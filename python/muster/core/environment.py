@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from muster.core import storage_settings
 
 DEADLINE_MARGIN_S = 60.0
-CONTROLLER_PATIENCE_S = 600.0
+CONTROLLER_RETRY_TIMEOUT_S = 600.0
 
 _HPARAM_PREFIX = "MUSTER_HP_"
 
@@ -43,7 +43,7 @@ class Controller:
     allocation: str
     task: str
     latest_checkpoint: Optional[str] = None
-    patience_s: float = CONTROLLER_PATIENCE_S   # how long a request is repeated while it does not answer
+    retry_timeout_s: float = CONTROLLER_RETRY_TIMEOUT_S   # how long a request is repeated while it does not answer
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _controller(variables: Mapping[str, str]) -> Optional[Controller]:
         url=url, token=variables["DET_SESSION_TOKEN"], trial=_or(_whole(variables, "DET_TRIAL_ID", 1), 0),
         run=_or(_whole(variables, "DET_TRIAL_RUN_ID", 1), 0), allocation=variables["DET_ALLOCATION_ID"],
         task=variables["DET_TASK_ID"], latest_checkpoint=variables.get("DET_LATEST_CHECKPOINT"),
-        patience_s=_or(_seconds(variables, "MUSTER_CONTROLLER_PATIENCE"), CONTROLLER_PATIENCE_S))
+        retry_timeout_s=_or(_seconds(variables, "MUSTER_CONTROLLER_RETRY_TIMEOUT"), CONTROLLER_RETRY_TIMEOUT_S))
 
 
 def _storage(variables: Mapping[str, str]) -> Optional[storage_settings.StorageChoice]:

@@ -32,7 +32,7 @@ POLL_TIMEOUT_MARGIN_S = 10.0
 POLL_PERIOD_S = 1.0        # no faster than this, whatever the controller answers
 FIRST_ANSWER_S = 2.0
 ROWS_WAITING_MAX = 100_000  # reports of an outage, some 50 MB
-_SHIPPER_MARGIN_S = 60.0   # of the shipper's patience over that of one request
+_SHIPPER_MARGIN_S = 60.0   # of the shipper's timeout over that of one request
 
 _log = logging.getLogger("muster")
 
@@ -138,7 +138,7 @@ class _Courier:
         return max(0.0, min(not_before for not_before, _, _ in self._due.values()) - time.monotonic())
 
     def close(self) -> None:
-        """Brings what is left, as long as the session has patience."""
+        """Brings what is left, until the session gives up."""
         with self._changed:
             self._is_closing = True
             self._changed.notify()
@@ -255,7 +255,7 @@ class StopRequests:
 
     def __init__(self, controller: Controller) -> None:
         self._path = f"/allocations/{controller.allocation}/signals/preemption?timeout_seconds="
-        self._session = Session(controller.url, controller.token, controller.patience_s)
+        self._session = Session(controller.url, controller.token, controller.retry_timeout_s)
         self._is_asked = False
         self._answered = threading.Event()
         self._closed = threading.Event()
@@ -292,7 +292,7 @@ def open_backend(folder: RunFolder, storage: Storage, controller: Controller) ->
 
     Errors: StaleRunError, ControllerError, StorageError, CorruptionError.
     """
-    session = Session(controller.url, controller.token, controller.patience_s)
+    session = Session(controller.url, controller.token, controller.retry_timeout_s)
     try:
         _call(session, "POST", "/runs/start", {"runId": controller.trial, "checkpointStorage": None})
         announcer = CheckpointAnnouncer(session, controller)
@@ -300,7 +300,7 @@ def open_backend(folder: RunFolder, storage: Storage, controller: Controller) ->
         announcer.is_recovering = False
         record = RemoteRecord(session, controller, LocalRecord(folder))
         return Backend(RemoteMetrics(session, controller), record, checkpoints, rows_waiting_max=ROWS_WAITING_MAX,
-                       patience_s=controller.patience_s + _SHIPPER_MARGIN_S, keeper=f"the controller at {controller.url}",
+                       write_timeout_s=controller.retry_timeout_s + _SHIPPER_MARGIN_S, keeper=f"the controller at {controller.url}",
                        after=session.close)
     except BaseException:
         session.close()

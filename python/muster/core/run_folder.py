@@ -22,7 +22,7 @@ from muster.core import durable
 from muster.core.environment import Environment
 from muster.core.errors import RunFolderInUseError, StaleRunError
 
-ORPHAN_PATIENCE_S = 10.0  # for a dead holder's forked child to let go of the lock
+ORPHAN_TIMEOUT_S = 10.0  # for a dead holder's forked child to let go of the lock
 
 _open_folders: "weakref.WeakSet[RunFolder]" = weakref.WeakSet()
 
@@ -125,7 +125,7 @@ def _locked(folder: Path) -> int:
 
     A holder that was killed may have left a child which was just being forked and is about to let go: that is waited for.
     """
-    deadline = time.monotonic() + ORPHAN_PATIENCE_S
+    deadline = time.monotonic() + ORPHAN_TIMEOUT_S
     while True:
         try:
             return _lock_at_once(folder)

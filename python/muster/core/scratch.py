@@ -21,7 +21,7 @@ from uuid import uuid4
 from muster.core import durable
 from muster.core.errors import StorageError
 
-FILL_PATIENCE_S = 3600.0  # for another process of this node to fill a folder
+FILL_TIMEOUT_S = 3600.0  # for another process of this node to fill a folder
 _POLL_S = 0.05
 
 
@@ -58,8 +58,8 @@ def private_folder() -> HeldFolder:
 
 def shared_folder(name: str, fill: Callable[[Path], None]) -> HeldFolder:
     """The one of this name, which processes of this user and node share; `fill` puts its contents into an empty folder
-    if none of them has. Errors: StorageError, also when another takes longer than FILL_PATIENCE_S; those of `fill`."""
-    deadline = time.monotonic() + FILL_PATIENCE_S
+    if none of them has. Errors: StorageError, also when another takes longer than FILL_TIMEOUT_S; those of `fill`."""
+    deadline = time.monotonic() + FILL_TIMEOUT_S
     with _errors():
         path = _swept_folder() / name
     while True:
@@ -77,7 +77,7 @@ def shared_folder(name: str, fill: Callable[[Path], None]) -> HeldFolder:
             raise
         os.close(lock)
         if time.monotonic() > deadline:
-            raise StorageError(f"another process has been filling {path} for {FILL_PATIENCE_S:g} s; see whether it hangs")
+            raise StorageError(f"another process has been filling {path} for {FILL_TIMEOUT_S:g} s; see whether it hangs")
         time.sleep(_POLL_S)
 
 

@@ -28,8 +28,8 @@ _log = logging.getLogger("muster")
 class Session:
     """Speaks for one task. Any thread; each has a connection of its own."""
 
-    def __init__(self, url: str, token: str, patience_s: float, is_user: bool = False) -> None:
-        """`url` is http://host:port, or https. `patience_s`: how long a request is repeated before it fails. `is_user`: the token is a user's,
+    def __init__(self, url: str, token: str, retry_timeout_s: float, is_user: bool = False) -> None:
+        """`url` is http://host:port, or https. `retry_timeout_s`: how long a request is repeated before it fails. `is_user`: the token is a user's,
         not a task's. Connects to nothing."""
         parts = urlsplit(url)
         is_safe = parts.scheme == "https"
@@ -38,7 +38,7 @@ class Session:
         self._prefix = parts.path.rstrip("/") + "/api/v1"
         self._url = url
         self._headers = {"Authorization" if is_user else "Grpc-Metadata-x-allocation-token": f"Bearer {token}"}
-        self._patience_s = patience_s
+        self._retry_timeout_s = retry_timeout_s
         self._mine = threading.local()
         self._connections: "weakref.WeakSet[http.client.HTTPConnection]" = weakref.WeakSet()
         self._closed = threading.Event()
@@ -68,16 +68,16 @@ class Session:
                     _log.info("%s: the controller is there again", what)
                 return self._answer(what, status, answer)
             if deadline is None:
-                deadline = time.monotonic() + self._patience_s
+                deadline = time.monotonic() + self._retry_timeout_s
                 delay_s = FIRST_DELAY_S if is_fresh else 0.0  # a kept one may have been closed while idle: no outage
             else:
                 delay_s = min(max(2 * delay_s, FIRST_DELAY_S), DELAY_MAX_S)
             if delay_s and not has_warned:
                 has_warned = True
                 _log.warning("%s: the controller at %s does not answer (%s); trying for %g s", what, self._url, trouble,
-                             self._patience_s)
+                             self._retry_timeout_s)
             if time.monotonic() > deadline:
-                raise ControllerError(f"{what}: the controller at {self._url} did not answer within {self._patience_s:g} s, "
+                raise ControllerError(f"{what}: the controller at {self._url} did not answer within {self._retry_timeout_s:g} s, "
                                       f"at last with {trouble}; see that it runs and start again")
             self._closed.wait(delay_s)
         raise ControllerError(f"{what}: the run has ended")

@@ -12,7 +12,7 @@ from muster.core.errors import MetricConflictError, StorageError
 from muster.core.metrics import MetricRow
 
 ROWS_MAX = 1000
-PATIENCE_S = 600.0  # for a disk that hangs
+WRITE_TIMEOUT_S = 600.0  # for a disk that hangs
 
 
 class _Barrier(threading.Event):
@@ -29,13 +29,13 @@ class Shipper:
     rows go on being kept; after any other failure nothing is, and every call raises it.
     """
 
-    def __init__(self, sink: MetricSink, patience_s: float = PATIENCE_S, rows_waiting_max: int = ROWS_MAX,
+    def __init__(self, sink: MetricSink, write_timeout_s: float = WRITE_TIMEOUT_S, rows_waiting_max: int = ROWS_MAX,
                  keeper: str = "the run folder's disk") -> None:
-        """`keeper`: what is to blame, in messages, when the sink hangs for longer than `patience_s`."""
+        """`keeper`: what is to blame, in messages, when the sink hangs for longer than `write_timeout_s`."""
         self._sink = sink
         self._rows_waiting_max = rows_waiting_max
         self._keeper = keeper
-        self._patience_s = patience_s
+        self._write_timeout_s = write_timeout_s
         self._queue: "queue.Queue[_Entry]" = queue.Queue(rows_waiting_max)
         self._failure: Optional[Exception] = None     # final
         self._conflicts: List[MetricConflictError] = []
@@ -64,8 +64,8 @@ class Shipper:
         if self._is_closed:
             return
         self._enqueue(barrier)
-        if not barrier.wait(self._patience_s):
-            raise StorageError(f"metrics were not written within {self._patience_s:g} s: {self._keeper} hangs")
+        if not barrier.wait(self._write_timeout_s):
+            raise StorageError(f"metrics were not written within {self._write_timeout_s:g} s: {self._keeper} hangs")
 
     def close(self) -> None:
         """Ships what is left and ends the thread. Errors: a failure that no call has raised yet, or a final one."""
@@ -73,9 +73,9 @@ class Shipper:
             return
         self._is_closed = True
         self._enqueue(None)
-        self._thread.join(self._patience_s)
+        self._thread.join(self._write_timeout_s)
         if self._thread.is_alive():
-            raise StorageError(f"metrics were not written within {self._patience_s:g} s: {self._keeper} hangs")
+            raise StorageError(f"metrics were not written within {self._write_timeout_s:g} s: {self._keeper} hangs")
         self._raise_failure()
 
     def _check(self) -> None:
@@ -93,9 +93,9 @@ class Shipper:
 
     def _enqueue(self, entry: _Entry) -> None:
         try:
-            self._queue.put(entry, timeout=self._patience_s)
+            self._queue.put(entry, timeout=self._write_timeout_s)
         except queue.Full:
-            raise StorageError(f"{self._rows_waiting_max} metric reports wait for {self._patience_s:g} s: "
+            raise StorageError(f"{self._rows_waiting_max} metric reports wait for {self._write_timeout_s:g} s: "
                                f"{self._keeper} hangs") from None
 
     def _run(self) -> None:

@@ -25,7 +25,7 @@ _HELLO = struct.Struct(">32sII")        # the worker's nonce, its rank, the numb
 _NONCE_BYTES = 32
 _DIGEST_BYTES = 32
 _HANDSHAKE_S = 3.0                     # how long the chief listens to one that came
-_PATIENCE_S = 4 * _HANDSHAKE_S         # a worker waits longer, so that whom the chief takes in has not gone away
+_WORKER_TIMEOUT_S = 4 * _HANDSHAKE_S         # a worker waits longer, so that whom the chief takes in has not gone away
 _PAYLOAD_BYTES_MAX = 1 << 34
 _FAILURE = b"!"
 KINDS = {"gather": b"g", "allgather": b"a", "broadcast": b"b"}
@@ -416,8 +416,8 @@ def _connect(host: str, ports: Sequence[int], rank: int, size: int, key: bytes, 
         for port in ports:
             connection = None
             try:
-                connection = socket.create_connection((host, port), timeout=min(_PATIENCE_S, _seconds_left(deadline)))
-                _introduce(connection, rank, size, key, min(deadline, time.monotonic() + _PATIENCE_S))
+                connection = socket.create_connection((host, port), timeout=min(_WORKER_TIMEOUT_S, _seconds_left(deadline)))
+                _introduce(connection, rank, size, key, min(deadline, time.monotonic() + _WORKER_TIMEOUT_S))
                 return connection
             except (OSError, EOFError) as error:
                 if connection is not None:

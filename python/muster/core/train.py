@@ -34,7 +34,7 @@ class TrainContext:
         self._backend = backend
         self._tell_batches: Optional[Callable[[int], None]] = None
         self._shipper = None if backend is None else Shipper(
-            backend.metrics, backend.patience_s, backend.rows_waiting_max, backend.keeper)
+            backend.metrics, backend.write_timeout_s, backend.rows_waiting_max, backend.keeper)
 
     def _chief(self, what: str) -> Backend:
         if self._backend is None:

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from muster.core.session import words_of
 from muster.moving.records import MovingError
 
-PATIENCE_S = 600.0
+RETRY_TIMEOUT_S = 600.0
 TIMEOUT_S = 120.0
 PAGE = 200
 _SALT = "GubPEmmotfiK9TMD6Zdw"  # what Determined's clients put before a password
@@ -26,7 +26,7 @@ class NotThere(MovingError):
 class MasterWeb:
     """One connection; one thread."""
 
-    def __init__(self, url: str, token: Optional[str] = None, patience_s: float = PATIENCE_S,
+    def __init__(self, url: str, token: Optional[str] = None, retry_timeout_s: float = RETRY_TIMEOUT_S,
                  note: Callable[[str], None] = lambda text: None) -> None:
         """`url` is http(s)://host:port. Connects to nothing. Errors: MovingError."""
         parts = urlsplit(url)
@@ -37,7 +37,7 @@ class MasterWeb:
         self._connection = kind(parts.hostname, parts.port, timeout=TIMEOUT_S)
         self._prefix = parts.path.rstrip("/") + "/api/v1"
         self._token = token
-        self._patience_s = patience_s
+        self._retry_timeout_s = retry_timeout_s
         self._note = note
 
     def login(self, username: str, password: str) -> None:
@@ -84,14 +84,14 @@ class MasterWeb:
                 return
             except _BROKEN as error:
                 self._connection.close()
-                deadline = deadline or time.monotonic() + self._patience_s
+                deadline = deadline or time.monotonic() + self._retry_timeout_s
                 self._wait(f"the stream of {path} broke off ({error})", deadline, 1.0)
             except GeneratorExit:
                 self._connection.close()
                 raise
 
     def _json(self, method: str, path: str, body: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
-        deadline = time.monotonic() + self._patience_s
+        deadline = time.monotonic() + self._retry_timeout_s
         while True:
             reply = self._reply(method, path, body)
             try:
@@ -110,7 +110,7 @@ class MasterWeb:
         """One that is not an error, unread."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        deadline, delay_s = time.monotonic() + self._patience_s, 0.1
+        deadline, delay_s = time.monotonic() + self._retry_timeout_s, 0.1
         while True:
             try:
                 self._connection.request(method, self._prefix + path, data, headers)
@@ -133,7 +133,7 @@ class MasterWeb:
 
     def _wait(self, trouble: str, deadline: float, delay_s: float) -> None:
         if time.monotonic() > deadline:
-            raise MovingError(f"{self.url}: {trouble}, for {self._patience_s:g} s")
+            raise MovingError(f"{self.url}: {trouble}, for {self._retry_timeout_s:g} s")
         self._note(f"{self.url}: {trouble}; trying again")
         time.sleep(delay_s)
 

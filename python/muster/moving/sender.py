@@ -17,7 +17,7 @@ from muster.moving.records import MovingError, Reader, Record, line_of
 
 BODY_MAX = 4 << 20
 RECORDS_MAX = 5000  # in a body, so that an answer comes in good time
-PATIENCE_S = 600.0
+RETRY_TIMEOUT_S = 600.0
 TIMEOUT_S = 600.0
 REASONS_SHOWN = 50
 REPEATED = frozenset({"user", "workspace", "project"})  # in every body after their own: the controller keeps no table of them
@@ -80,7 +80,7 @@ class ControllerTarget:
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise MovingError(f"{url!r} is no controller's URL; it has the form http://host:port")
         self._url = url
-        self._session = Session(url, token, PATIENCE_S, is_user=True)
+        self._session = Session(url, token, RETRY_TIMEOUT_S, is_user=True)
 
     def take(self, body: bytes) -> Dict[str, Any]:
         try:

@@ -21,7 +21,7 @@ from muster.searcher.submission import create_experiment
 
 _ID_FILE = "experiment_id.txt"
 _EVENT_FILE = "event_id"
-_PATIENCE_S = 600.0
+_RETRY_TIMEOUT_S = 600.0
 _POLL_S = 90.0  # the controller answers an empty list before that
 
 _log = logging.getLogger("muster.searcher")
@@ -161,4 +161,4 @@ def _session_of(variables: Mapping[str, str]) -> Session:
     missing = [name for name in ("DET_MASTER", "DET_USER_TOKEN") if not variables.get(name)]
     if missing:
         raise ValueError(f"{' and '.join(missing)} not set: which controller? In a shell: eval \"$(muster env)\"")
-    return Session(variables["DET_MASTER"], variables["DET_USER_TOKEN"], _PATIENCE_S, is_user=True)
+    return Session(variables["DET_MASTER"], variables["DET_USER_TOKEN"], _RETRY_TIMEOUT_S, is_user=True)

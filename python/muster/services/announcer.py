@@ -14,7 +14,7 @@ from muster.core.session import Session
 
 SECRET_HEADER = "Muster-Service-Secret"
 ANNOUNCE_S = 10.0
-PATIENCE_S = 600.0  # a controller that restarts is waited for
+RETRY_TIMEOUT_S = 600.0  # a controller that restarts is waited for
 _ENDED = (401, 403, 404)  # the job's token is over
 
 
@@ -90,5 +90,5 @@ class Announcer:
 
 
 def announcer_of(variables: Mapping[str, str]) -> Announcer:
-    session = Session(variables["DET_MASTER"], variables["DET_SESSION_TOKEN"], PATIENCE_S)
+    session = Session(variables["DET_MASTER"], variables["DET_SESSION_TOKEN"], RETRY_TIMEOUT_S)
     return Announcer(session, variables["DET_ALLOCATION_ID"])

@@ -86,7 +86,9 @@ kj::Promise<Result<std::string>> GatewayHost::token(TokenOwner owner, TimePoint 
   // Where HTTP is configured and cannot listen, nobody answers for the tokens either.
   if (!channels_.is_http_served) {
     return Result<std::string>(fail(ErrorCode::kFailedPrecondition, "HTTP is not served here",
-                                    "set MusterHttp=HOST:PORT in slurm.conf"));
+                                    channels_.http_warning.empty()
+                                        ? "set MusterHttp=HOST:PORT in slurm.conf"
+                                        : channels_.http_warning));
   }
   const TimePoint now = cluster_now();
   // No longer than tokens may last here.

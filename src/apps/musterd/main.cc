@@ -434,6 +434,7 @@ int run(const std::string& conf_path, const Handover& before) {
   replica.state().copy_from(core.state());
   std::unique_ptr<QueryReplica> http_replica;
   channels->is_http_served = http->listen_fd >= 0;
+  channels->http_warning = http->warning;
   if (channels->is_http_served) {
     http_replica = std::make_unique<QueryReplica>(options.host, options.version, http->address);
     http_replica->state().copy_from(core.state());

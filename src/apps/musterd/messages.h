@@ -221,8 +221,10 @@ struct Channels {
   Channel<ToSearch> search;
   Channel<ToLogs> logs;
   Channel<ToGateway> gateway;
-  Channel<ToGateway> http;      ///< read where HTTP is served
-  bool is_http_served = false;  ///< set before the threads start
+  Channel<ToGateway> http;  ///< read where HTTP is served
+  // Set before the threads start.
+  bool is_http_served = false;
+  std::string http_warning;  ///< as in ServedHttp
   /// The gateway that asked under this token.
   Channel<ToGateway>& asker(std::uint64_t token) { return token > kHttpTokens ? http : gateway; }
   Channel<NamesQuery> lookup;

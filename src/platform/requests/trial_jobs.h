@@ -25,7 +25,8 @@ std::string own_run_folder(const Draft& draft, std::string_view root, std::strin
 Status submit_trial(Draft& draft, const ExperimentSpec& spec, std::string_view experiment,
                     const TrialJob& trial);
 
-/// As the house submits, under its owner's name, what was checked when the experiment was created.
+/// As the controller submits, under its owner's name, what was checked when the experiment was
+/// created.
 Result<JobId> submit_for_owner(Draft& draft, std::shared_ptr<JobSpec> job, std::uint16_t hold);
 
 /// A slot is one GPU, or one CPU where the partition has none; each is a task of its own, so that

@@ -12,7 +12,7 @@
 namespace muster::sched {
 namespace {
 
-NodeInventory facts_of(const NodeConfig& node, const ClusterSettings& settings) {
+NodeInventory inventory_of(const NodeConfig& node, const ClusterSettings& settings) {
   NodeInventory inventory;
   inventory.cpus = node.cpus;
   inventory.sockets = node.sockets;
@@ -201,7 +201,7 @@ std::shared_ptr<const ClusterInventory> ClusterInventory::create(ClusterConfig c
   inventory->all = NodeSet(inventory->config.nodes.size());
   for (const NodeConfig& node : inventory->config.nodes) {
     inventory->all.set(NodeIndex(static_cast<std::uint32_t>(inventory->nodes.size())));
-    inventory->nodes.push_back(facts_of(node, inventory->config.settings));
+    inventory->nodes.push_back(inventory_of(node, inventory->config.settings));
     for (const GresPool& pool : node.gres) intern(inventory->kinds, pool);
   }
   for (const PartitionConfig& partition : inventory->config.partitions) {

@@ -23,7 +23,7 @@ NodeConfig node_with(std::uint32_t boards, std::uint32_t sockets, std::uint32_t 
   node.threads_per_core = threads;
   return node;
 }
-NodeInventory facts_of(NodeConfig node, bool is_core_consumable = true) {
+NodeInventory inventory_of(NodeConfig node, bool is_core_consumable = true) {
   ClusterConfig config = make_cluster({std::move(node)});
   config.settings.is_core_consumable = is_core_consumable;
   return ClusterInventory::create(std::move(config))->nodes[0];
@@ -48,17 +48,17 @@ ClusterConfig gpu_cluster() {
 // ---- inventory ----
 
 TEST(ClusterInventory, CpusAreGivenOutInWholeCores) {
-  EXPECT_EQ(facts_of(node_with(1, 2, 4, 2)).core_unit, 2U);
-  EXPECT_EQ(facts_of(node_with(1, 2, 4, 1)).core_unit, 1U);
-  EXPECT_EQ(facts_of(node_with(1, 2, 4, 2), false).core_unit, 1U) << "CR_CPU";
+  EXPECT_EQ(inventory_of(node_with(1, 2, 4, 2)).core_unit, 2U);
+  EXPECT_EQ(inventory_of(node_with(1, 2, 4, 1)).core_unit, 1U);
+  EXPECT_EQ(inventory_of(node_with(1, 2, 4, 2), false).core_unit, 1U) << "CR_CPU";
   NodeConfig cores_alone = node_with(1, 2, 4, 2);
   cores_alone.cpus = 8;
-  EXPECT_EQ(facts_of(cores_alone).core_unit, 1U) << "a CPU is a core there";
+  EXPECT_EQ(inventory_of(cores_alone).core_unit, 1U) << "a CPU is a core there";
 }
 
 TEST(ClusterInventory, BoardsMakeNeitherMoreSocketsNorHalfCores) {
   for (const std::uint32_t boards : {1U, 2U, 4U}) {
-    const NodeInventory inventory = facts_of(node_with(boards, 4, 2, 2));
+    const NodeInventory inventory = inventory_of(node_with(boards, 4, 2, 2));
     EXPECT_EQ(inventory.sockets, 4U) << boards;
     EXPECT_EQ(inventory.core_unit, 2U) << boards << ": no job gets half a core";
   }
