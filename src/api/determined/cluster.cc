@@ -204,6 +204,8 @@ kj::Promise<HttpReply> set_node_state(ApiPort& port, const Caller& caller, const
 kj::Promise<HttpReply> disable_agent(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  if (const Status flag = check_flags(*body, {"drain"}); !flag.has_value())
+    return error_reply(flag.error());
   return set_node_state(port, request.caller, request.arguments[0],
                         bool_field(*body, "drain").value_or(false) ? "DRAIN" : "DOWN");
 }

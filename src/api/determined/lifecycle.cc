@@ -24,6 +24,8 @@ kj::Promise<HttpReply> continue_experiment(ApiPort& port, HttpRequest request) {
   const auto id = id_field(*body, "id");
   if (!id.has_value()) return error_reply(id.error());
   if (!*id) return error_reply(wrong("id: which experiment?"));
+  if (const Status text = check_texts(*body, {"overrideConfig"}); !text.has_value())
+    return error_reply(text.error());
   ContinueExperiment more{ExperimentId(**id), text_field(*body, "overrideConfig").value_or("")};
   return submit_one(port, request.caller, more)
       .then([&port, caller = request.caller,
@@ -131,6 +133,8 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> delete_checkpoints(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  if (const Status list = check_text_lists(*body, {"checkpointUuids"}); !list.has_value())
+    return error_reply(list.error());
   const auto uuids = texts_field(*body, "checkpointUuids");
   if (!uuids) return error_reply(wrong("checkpointUuids: a list is missing"));
   return submit_one(port, request.caller, DeleteCheckpoints{*uuids});

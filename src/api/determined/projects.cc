@@ -21,6 +21,7 @@ namespace {
 
 /// What Determined's workspaces have and ours have not.
 Status check_workspace_fields(const Json& body) {
+  TRY(check_texts(body, {"name"}));
   return refuse_fields(body,
                        {"agentUserGroup", "checkpointStorageConfig", "clusterNamespaceMeta",
                         "clusterQuotaPairs", "defaultAuxPool", "defaultAuxResourcePool",
@@ -29,6 +30,7 @@ Status check_workspace_fields(const Json& body) {
 }
 
 Status check_project_fields(const Json& body) {
+  TRY(check_texts(body, {"name", "description"}));
   return refuse_fields(body, {"key"}, "each project gets one");
 }
 

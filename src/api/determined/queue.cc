@@ -88,11 +88,16 @@ Result<UpdateExperiment> update_of(const Json& change) {
                   "give it a priority or a weight");
     }
   }
-  if (const auto priority = whole_field(change, "priority"))
+  if (const Json* said = field(change, "priority")) {
+    const auto priority = whole_of(*said);
+    if (!priority) return fail(wrong("priority is not a whole number"));
     update.priority =
         static_cast<std::uint32_t>(std::clamp<std::int64_t>(*priority, 0, UINT32_MAX));
-  if (const Json* weight = field(change, "weight"); weight != nullptr && !weight->is_null())
-    update.weight = weight->number().value_or(0);
+  }
+  if (const Json* weight = field(change, "weight")) {
+    if (!weight->number()) return fail(wrong("weight is not a number"));
+    update.weight = weight->number();
+  }
   return update;
 }
 

@@ -103,7 +103,9 @@ Result<MetricReport> report_of(const HttpRequest& request, TrialId trial, TimePo
     for (const Json::Member& member : *averages->object())
       report.metrics.push_back({member.name, metric_value(member.value)});
   }
-  if (batches != nullptr && batches->array() != nullptr && !batches->array()->empty()) {
+  if (batches != nullptr && batches->array() == nullptr)
+    return fail(wrong("batchMetrics must be a list"));
+  if (batches != nullptr && !batches->array()->empty()) {
     report.metrics.push_back({std::string(kBatchMetrics), JsonText{json_text(*batches)}});
   }
   return report;
@@ -211,6 +213,8 @@ kj::Promise<HttpReply> record_runner_state(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!trial.has_value()) return error_reply(trial.error());
   if (!body.has_value()) return error_reply(body.error());
+  if (const Status said = check_texts(*body, {"state"}); !said.has_value())
+    return error_reply(said.error());
   std::string text = text_field(*body, "state").value_or("");
   if (text.size() > kRunnerStateMax)
     return error_reply(wrong(fmt::format("state: more than {} bytes", kRunnerStateMax)));
