@@ -1,11 +1,13 @@
 // The queue as experiments stand in it. Source: Determined 0.38, job queue.
 #include <fmt/format.h>
+#include <kj/vector.h>
 
 #include <algorithm>
 
 #include "api/determined/experiment_json.h"
 #include "api/determined/names.h"
 #include "api/determined/submissions.h"
+#include "api/determined/workspace_ids.h"
 #include "api/http/fields.h"
 #include "api/http/list_order.h"
 #include "api/http/replies.h"
@@ -39,7 +41,7 @@ Json queued_json(const ClusterState& state, const Experiment& experiment) {
       {"requestedSlots", slots * (view.trials.running + view.trials.queued)},
       {"allocatedSlots", slots * view.trials.running},
       {"progress", experiment.progress},
-      {"workspaceId", 1},
+      {"workspaceId", place_of(state.catalog(), experiment.labels).workspace},
       {"summary", Json::Object{{"state", queue_state(state, experiment)}, {"jobsAhead", 0}}}};
   return Json::Object{{"full", std::move(full)}};
 }
@@ -101,23 +103,47 @@ Result<UpdateExperiment> update_of(const Json& change) {
   return update;
 }
 
-/// All changes or none.
+/// The first of the refusals; of several changes it says which was refused.
+std::optional<Error> first_refusal(const std::vector<ExperimentId>& changed,
+                                   const kj::Array<std::optional<Error>>& answers) {
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i]) continue;
+    Error error = *answers[i];
+    if (changed.size() > 1)
+      error.message = fmt::format("job {}: {}", changed[i].value(), error.message);
+    return error;
+  }
+  return std::nullopt;
+}
+
+/// Each change by itself: one that is refused keeps none of the others back. What cannot be read is
+/// refused with all of them.
 kj::Promise<HttpReply> update_queue(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
   const Json* list = field(*body, "updates");
   if (list == nullptr || list->array() == nullptr)
     return error_reply(wrong("updates: a list is missing"));
-  std::vector<Request> requests;
+  std::vector<UpdateExperiment> updates;
+  std::vector<ExperimentId> changed;
   for (const Json& change : *list->array()) {
     auto update = update_of(change);
     if (!update.has_value()) return error_reply(update.error());
-    requests.emplace_back(std::move(update).value());
+    changed.push_back(update->experiment);
+    updates.push_back(std::move(update).value());
   }
-  if (requests.empty()) return empty_reply();
-  return port.submit(request.caller, std::move(requests)).then([](std::vector<Reply> replies) {
-    return done_or(error_of(replies));
-  });
+  kj::Vector<kj::Promise<std::optional<Error>>> all(updates.size());
+  for (UpdateExperiment& update : updates) {
+    std::vector<Request> one;
+    one.emplace_back(std::move(update));
+    all.add(port.submit(request.caller, std::move(one)).then([](std::vector<Reply> replies) {
+      return error_of(replies);
+    }));
+  }
+  return kj::joinPromises(all.releaseAsArray())
+      .then([changed = std::move(changed)](kj::Array<std::optional<Error>> answers) {
+        return done_or(first_refusal(changed, answers));
+      });
 }
 
 }  // namespace
