@@ -286,7 +286,8 @@ struct HttpSite::State {
 };
 
 struct HttpSite::Call::State {
-  State(HttpSite::State& of, std::string_view said) : site(of), bytes(said) {
+  State(HttpSite::State& of, std::string_view said, api::Door entered)
+      : site(of), bytes(said), door(entered) {
     drained =
         read_all(*pipe.ends[0], answer)
             .then([this] { is_answered = true; }, [this](kj::Exception&&) { is_answered = true; })
@@ -301,11 +302,12 @@ struct HttpSite::Call::State {
     const api::ServiceParts parts{site.port,         site.router, *site.table, site.ids,
                                   site.port.known(), site.hosts,  site.busy,   100,
                                   site.bodies};
-    return kj::heap<api::HttpService>(parts, api::Entrance{}, connection);
+    return kj::heap<api::HttpService>(parts, api::Entrance{door}, connection);
   }
 
   HttpSite::State& site;
   std::string bytes;
+  api::Door door;
   kj::TwoWayPipe pipe = kj::newTwoWayPipe();
   kj::HttpServer server{site.io.provider->getTimer(), *site.table,
                         [this](kj::AsyncIoStream& connection) { return service(connection); },
@@ -339,9 +341,9 @@ bool HttpSite::Call::wait(Duration timeout) {
 HttpSite::HttpSite(bool is_lasting) : state_(std::make_unique<State>(is_lasting)) {}
 HttpSite::~HttpSite() = default;
 
-std::unique_ptr<HttpSite::Call> HttpSite::open(std::string_view bytes) {
+std::unique_ptr<HttpSite::Call> HttpSite::open(std::string_view bytes, api::Door door) {
   state_->port.begin();
-  return std::unique_ptr<Call>(new Call(std::make_unique<Call::State>(*state_, bytes)));
+  return std::unique_ptr<Call>(new Call(std::make_unique<Call::State>(*state_, bytes, door)));
 }
 std::string HttpSite::exchange(std::string_view bytes) {
   const auto call = open(bytes);

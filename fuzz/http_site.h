@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "api/http/router.h"
+#include "api/http_service.h"
 #include "fuzz/small_cluster.h"
 #include "store/tokens/token_store.h"
 
@@ -46,7 +47,7 @@ class HttpSite {
     std::unique_ptr<State> state_;
   };
   /// A handler that fails ends the program.
-  std::unique_ptr<Call> open(std::string_view bytes);
+  std::unique_ptr<Call> open(std::string_view bytes, api::Door door = api::Door::kApi);
 
   /// What is answered to these bytes, by a new cluster. Ends the program also when there is no end
   /// of the answer within 20 s, or when what is left of the cluster is not what its journal says.

@@ -178,10 +178,25 @@ void SmallCluster::settle() {
     for (const SearchDecision& decision : search_.decide(rig_.now))
       rig_.done(decision, testing::kRoot);
     rig_.plan();
+    carry();
     rig_.confirm_launches();
     follow();
     if (rig_.published.size() == before) return;
   }
+}
+
+/// What the core asked of the journal comes, and what it told nodes arrives.
+void SmallCluster::carry() {
+  for (; fetched_ < rig_.fetched.size(); ++fetched_)
+    rig_.core.on_blob(rig_.fetched[fetched_], blob_in_journal(rig_.fetched[fetched_]));
+  for (; carried_ < rig_.sent.size(); ++carried_) {
+    const auto [node, message] = rig_.sent[carried_];
+    if (const auto* launch = get_if<LaunchStep>(&message))
+      rig_.core.on_received(node, launch->id, rig_.now);
+  }
+  rig_.core.end_turn(rig_.now);
+  rig_.flush();
+  rig_.work();
 }
 
 void SmallCluster::command(Command command) {
@@ -203,12 +218,17 @@ kj::Promise<Result<HistorySlice>> SmallCluster::history(UserId, HistoryListing l
   return Result<HistorySlice>(HistorySlice{std::move(listing), std::move(pages)});
 }
 kj::Promise<Result<std::string>> SmallCluster::blob(BlobId id) {
+  const auto bytes = blob_in_journal(id);
+  if (bytes != nullptr) return Result<std::string>(*bytes);
+  return Result<std::string>(fail(ErrorCode::kNotFound, "there is no such blob"));
+}
+std::shared_ptr<const std::string> SmallCluster::blob_in_journal(BlobId id) const {
   for (const EventBatchRef& batch : rig_.journal) {
     for (const BlobWrite& blob : batch->blobs) {
-      if (blob.id == id) return Result<std::string>(*blob.bytes);
+      if (blob.id == id) return blob.bytes;
     }
   }
-  return Result<std::string>(fail(ErrorCode::kNotFound, "there is no such blob"));
+  return nullptr;
 }
 kj::Promise<CallerNames> SmallCluster::names(UserId user, GroupId) { return names_of(user); }
 kj::Promise<Result<std::string>> SmallCluster::token(TokenOwner owner, TimePoint) {

@@ -79,7 +79,10 @@ class SmallCluster final : private GatewayPort {
   void wake_log_readers(LogOwner) override {}
   void ask(const Identity& identity, Request request);
   void fill();
+  void carry();
   void follow();
+  /// Null: no batch has it.
+  std::shared_ptr<const std::string> blob_in_journal(BlobId id) const;
 
   kj::AsyncIoContext& io_;
   MetricStore* metrics_;
@@ -90,6 +93,8 @@ class SmallCluster final : private GatewayPort {
   Gateway gateway_;
   std::size_t seen_ = 0;                ///< of what was published
   std::size_t ordered_ = 0;             ///< of what nodes were sent
+  std::size_t carried_ = 0;             ///< of the same, which have arrived
+  std::size_t fetched_ = 0;             ///< of the blobs that the core asked for
   std::set<std::uint64_t> unanswered_;  ///< commands
 };
 

@@ -62,19 +62,18 @@ Status act_job(World& world, const Options& options) {
   return end_job(world, job, options);
 }
 
-/// "trial 1 exits", "trial 1 prints \"text\""
-Status act_trial(World& world, const Options& options) {
-  const TrialId id(TRY(number_in(options.name(0))));
+Result<const Trial*> trial_named(World& world, const std::string& number) {
+  const TrialId id(TRY(number_in(number)));
   const Trial* trial = world.state().experiments().find(id);
   if (trial == nullptr) return wrong(fmt::format("there is no trial {}", id.value()));
-  if (options.name(1) == "exits") return end_job(world, trial->job, options);
-  if (options.name(1) != "prints") return wrong("trial NUMBER exits|prints");
-  LogFragment line;
-  line.run = options.count("run", 1);
-  line.rank = options.count("rank");
-  line.stream = options.has_name("stderr") ? LogStream::kStderr : LogStream::kStdout;
-  line.bytes = options.name(2);
-  return world.print(id, std::move(line));
+  return trial;
+}
+
+/// "trial 1 exits"
+Status act_trial(World& world, const Options& options) {
+  const Trial* trial = TRY(trial_named(world, options.name(0)));
+  if (options.name(1) != "exits") return wrong("trial NUMBER exits|prints");
+  return end_job(world, trial->job, options);
 }
 
 /// "node n0 falls silent": it is not heard any more, until it "speaks".
@@ -97,15 +96,35 @@ Status act_site(World& world, const Options& options) {
   return {};
 }
 
+/// "trial 1 prints \"text\" rank=1 stderr"
+Status act_prints(World& world, std::vector<std::string> words) {
+  const Trial* trial = TRY(trial_named(world, words[1]));
+  if (words.size() < 4) return wrong("trial NUMBER prints TEXT");
+  LogFragment line;
+  line.bytes = words[3];
+  words.erase(words.begin(), words.begin() + 4);
+  const Options options(words);
+  line.run = options.count("run", 1);
+  line.rank = options.count("rank");
+  line.stream = options.has_name("stderr") ? LogStream::kStderr : LogStream::kStdout;
+  const auto problems = options.problems();
+  return problems.empty() ? world.print(trial->id, std::move(line)) : wrong(problems.front());
+}
+
+/// "door services": where the next requests come in.
+Status act_door(World& world, const Options& options) {
+  const bool is_services = options.name(0) == "services";
+  if (!is_services && options.name(0) != "api") return wrong("door services|api");
+  world.set_door(is_services ? api::Door::kServices : api::Door::kApi);
+  return {};
+}
+
 struct Row {
   std::string_view word;
   Status (*act)(World&, const Options&);
 };
-constexpr Row kRows[] = {{"after", act_after},
-                         {"job", act_job},
-                         {"trial", act_trial},
-                         {"node", act_node},
-                         {"site", act_site}};
+constexpr Row kRows[] = {{"after", act_after}, {"job", act_job},   {"trial", act_trial},
+                         {"node", act_node},   {"site", act_site}, {"door", act_door}};
 
 std::string wire_text(const std::vector<std::string>& lines) {
   std::string text;
@@ -137,6 +156,8 @@ Status act(World& world, const Statement& statement, Variables& variables) {
   const auto words = scenario::words_of(statement.line.text);
   if (words.front() == "service") return act_service(world, statement, words);
   if (!statement.body.empty()) return wrong("only requests and services have lines of a body");
+  if (words.front() == "trial" && words.size() > 2 && words[2] == "prints")
+    return act_prints(world, words);
   if (words.front() == "token") return act_token(world, words, variables);
   if (words.front() == "as") {
     if (words.size() != 2) return wrong("as USER");

@@ -91,7 +91,7 @@ std::optional<Result<Answer>> World::ask(const Asked& asked) {
 }
 
 std::optional<Result<Answer>> World::ask_bytes(std::string_view bytes, bool has_body) {
-  auto call = site_.open(bytes);
+  auto call = site_.open(bytes, door_);
   const bool is_answered = call->run();
   settle();
   if (!is_answered && !call->run()) {

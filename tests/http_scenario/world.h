@@ -32,6 +32,7 @@ class World {
 
   // Whoever asks.
   void set_caller(std::string token) { caller_ = std::move(token); }
+  void set_door(api::Door door) { door_ = door; }
   /// Nullopt: it is not answered yet, and waits (see answer_waited_for).
   std::optional<Result<Answer>> ask(const Asked& asked);
   std::optional<Result<Answer>> ask_bytes(std::string_view bytes, bool has_body);
@@ -65,6 +66,7 @@ class World {
   fuzz::HttpSite site_{true};
   std::vector<scenario::FakeNode> nodes_;
   std::string caller_;
+  api::Door door_ = api::Door::kApi;
   std::unique_ptr<fuzz::HttpSite::Call> waiting_;
   bool has_waiting_body_ = true;
   std::map<std::uint16_t, std::string> served_;
