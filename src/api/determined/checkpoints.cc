@@ -75,10 +75,11 @@ kj::Promise<HttpReply> store(ApiPort& port, const Caller& caller,
                              std::vector<RecordCheckpoint> notes) {
   std::vector<Request> requests;
   for (RecordCheckpoint& note : notes) requests.emplace_back(std::move(note));
-  if (requests.empty()) return empty_reply();
-  return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) {
-    const auto error = error_of(replies);
-    return error ? error_reply(*error) : empty_reply();
+  return submit_each(port, caller, std::move(requests)).then([](const Refusals& each) {
+    for (const std::optional<Error>& error : each) {
+      if (error) return error_reply(*error);
+    }
+    return empty_reply();
   });
 }
 
@@ -106,7 +107,8 @@ kj::Promise<HttpReply> show(ApiPort& port, HttpRequest request) {
       });
 }
 
-/// Changes known checkpoints, each as `change` says, in one batch.
+/// Changes known checkpoints, each as `change` says; none where one is not there, or not the
+/// caller's to speak for.
 kj::Promise<HttpReply> change_many(ApiPort& port, const Caller& caller,
                                    std::vector<std::string> uuids,
                                    std::function<Status(Checkpoint&)> change) {

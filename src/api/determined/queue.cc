@@ -1,6 +1,5 @@
 // The queue as experiments stand in it. Source: Determined 0.38, job queue.
 #include <fmt/format.h>
-#include <kj/vector.h>
 
 #include <algorithm>
 
@@ -105,7 +104,7 @@ Result<UpdateExperiment> update_of(const Json& change) {
 
 /// The first of the refusals; of several changes it says which was refused.
 std::optional<Error> first_refusal(const std::vector<ExperimentId>& changed,
-                                   const kj::Array<std::optional<Error>>& answers) {
+                                   const Refusals& answers) {
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i]) continue;
     Error error = *answers[i];
@@ -124,24 +123,16 @@ kj::Promise<HttpReply> update_queue(ApiPort& port, HttpRequest request) {
   const Json* list = field(*body, "updates");
   if (list == nullptr || list->array() == nullptr)
     return error_reply(wrong("updates: a list is missing"));
-  std::vector<UpdateExperiment> updates;
+  std::vector<Request> updates;
   std::vector<ExperimentId> changed;
   for (const Json& change : *list->array()) {
     auto update = update_of(change);
     if (!update.has_value()) return error_reply(update.error());
     changed.push_back(update->experiment);
-    updates.push_back(std::move(update).value());
+    updates.emplace_back(std::move(update).value());
   }
-  kj::Vector<kj::Promise<std::optional<Error>>> all(updates.size());
-  for (UpdateExperiment& update : updates) {
-    std::vector<Request> one;
-    one.emplace_back(std::move(update));
-    all.add(port.submit(request.caller, std::move(one)).then([](std::vector<Reply> replies) {
-      return error_of(replies);
-    }));
-  }
-  return kj::joinPromises(all.releaseAsArray())
-      .then([changed = std::move(changed)](kj::Array<std::optional<Error>> answers) {
+  return submit_each(port, request.caller, std::move(updates))
+      .then([changed = std::move(changed)](const Refusals& answers) {
         return done_or(first_refusal(changed, answers));
       });
 }
