@@ -7,6 +7,7 @@
 
 #include "slurm/signal_text.h"
 #include "tests/scenario_text.h"
+#include "trials/service_text.h"
 
 namespace muster::http_scenario {
 namespace {
@@ -76,16 +77,14 @@ Status act_trial(World& world, const Options& options) {
   return end_job(world, trial->job, options);
 }
 
-/// "node n0 falls silent": it is not heard any more, until it "speaks".
+/// "node n0 falls silent", "node n0 clings"
 Status act_node(World& world, const Options& options) {
   scenario::FakeNode* node = world.node(options.name(0));
   if (node == nullptr) return wrong(fmt::format("there is no node {}", options.name(0)));
-  if (options.name(1) == "clings") {
-    node->is_clinging = true;
-    return {};
-  }
-  if (options.name(1) != "falls") return wrong("node NAME falls silent|clings");
-  node->is_away = options.has_name("silent");
+  const bool is_clinging = options.name(1) == "clings";
+  if (!is_clinging && (options.name(1) != "falls" || options.name(2) != "silent"))
+    return wrong("node NAME falls silent|clings");
+  (is_clinging ? node->is_clinging : node->is_away) = true;
   return {};
 }
 
@@ -150,6 +149,15 @@ Status act_token(World& world, const std::vector<std::string>& words, Variables&
   return {};
 }
 
+/// "name VARIABLE of job 3": as a service it is called so.
+Status act_name(const std::vector<std::string>& words, Variables& variables) {
+  if (words.size() != 5 || words[2] != "of" || words[3] != "job")
+    return wrong("name NAME of job N");
+  const JobId job(TRY(number_in(words[4])));
+  variables[words[1]] = service_name(fuzz::HttpSite::kClusterId, job);
+  return {};
+}
+
 }  // namespace
 
 Status act(World& world, const Statement& statement, Variables& variables) {
@@ -158,6 +166,7 @@ Status act(World& world, const Statement& statement, Variables& variables) {
   if (!statement.body.empty()) return wrong("only requests and services have lines of a body");
   if (words.front() == "trial" && words.size() > 2 && words[2] == "prints")
     return act_prints(world, words);
+  if (words.front() == "name") return act_name(words, variables);
   if (words.front() == "token") return act_token(world, words, variables);
   if (words.front() == "as") {
     if (words.size() != 2) return wrong("as USER");
