@@ -29,7 +29,9 @@ std::optional<CheckpointState> state_of(std::string_view name) {
 Result<std::pair<std::string, std::uint64_t>> sizes_of(const Json* resources) {
   Json::Object sizes;
   std::uint64_t total = 0;
-  if (resources != nullptr && resources->object() != nullptr) {
+  if (resources != nullptr && resources->object() == nullptr)
+    return fail(wrong("resources is not an object"));
+  if (resources != nullptr) {
     for (const Json::Member& member : *resources->object()) {
       const auto size = whole_of(member.value);
       if (!size || *size < 0)
@@ -59,6 +61,8 @@ Result<Checkpoint> checkpoint_of(const HttpRequest& request, TimePoint now) {
   if (!known) return fail(wrong(fmt::format("state: '{}' is not known", state)));
   checkpoint.state = *known;
   const Json* metadata = field(body, "metadata");
+  if (metadata != nullptr && metadata->object() == nullptr)
+    return fail(wrong("metadata is not an object"));
   checkpoint.metadata = metadata == nullptr ? "{}" : json_text(*metadata);
   const auto steps = metadata == nullptr ? std::nullopt : whole_field(*metadata, "stepsCompleted");
   if (!steps && checkpoint.state != CheckpointState::kActive)
