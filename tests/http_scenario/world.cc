@@ -68,7 +68,7 @@ struct World::Visit {
 
 World::World() : nodes_(site_.cluster().state().nodes().all().size()) {
   site_.set_connect([this](const std::string&, std::uint16_t port) { return connect(port); });
-  settle();
+  run_until_quiet();
 }
 World::~World() = default;
 
@@ -93,7 +93,7 @@ std::optional<Result<Answer>> World::ask(const Asked& asked) {
 std::optional<Result<Answer>> World::ask_bytes(std::string_view bytes, bool has_body) {
   auto call = site_.open(bytes, door_);
   const bool is_answered = call->run();
-  settle();
+  run_until_quiet();
   if (!is_answered && !call->run()) {
     waiting_ = std::move(call);
     has_waiting_body_ = has_body;
@@ -107,7 +107,7 @@ Result<Answer> World::answer_waited_for() {
   const auto call = std::exchange(waiting_, nullptr);
   if (!call->wait(kAnswerTimeout))
     return fail(ErrorCode::kDeadlineExceeded, "the request that waits is not answered");
-  settle();
+  run_until_quiet();
   return read_answer(call->answer(), has_waiting_body_);
 }
 
@@ -122,7 +122,7 @@ void World::deliver() {
   }
 }
 
-void World::settle() {
+void World::run_until_quiet() {
   for (int i = 0; i < kRoundsMax; ++i) {
     const std::size_t before = site_.cluster().batches();
     site_.cluster().settle();
@@ -139,7 +139,7 @@ void World::advance(Duration span) {
   for (; span > Duration(); span = span - Duration::seconds(1)) {
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) hear(NodeIndex(i), {Heartbeat{}});
     site_.cluster().pass(std::min(span, Duration::seconds(1)));
-    settle();
+    run_until_quiet();
   }
 }
 
@@ -153,7 +153,7 @@ bool World::end(JobId job, const StepDone& how) {
     done.id = running->id;
     hear(NodeIndex(i), nodes_[i].end(std::move(done)));
   }
-  settle();
+  run_until_quiet();
   return is_found;
 }
 

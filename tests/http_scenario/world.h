@@ -51,7 +51,8 @@ class World {
   /// What was said to services since this was asked last.
   std::string heard();
   scenario::FakeNode* node(const std::string& name);
-  void settle();
+  /// Nodes answer, searches decide and plans are made until nothing moves.
+  void run_until_quiet();
 
   const ClusterState& state() { return site_.cluster().state(); }
   /// Whatever the journal holds leads to the state that there is: ends the program otherwise.
