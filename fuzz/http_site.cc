@@ -8,7 +8,9 @@
 
 #include "api/http_service.h"
 #include "fuzz/fuzz.h"
+#include "store/logs/sqlite_logs.h"
 #include "store/metrics/sqlite_metrics.h"
+#include "trials/determined_text.h"
 
 namespace muster::fuzz {
 namespace {
@@ -30,7 +32,8 @@ Caller caller_of(const Identity& identity, const std::string& name, TimePoint un
 /// The controller behind HTTP, without threads between.
 class Port final : public api::ApiPort {
  public:
-  Port(kj::AsyncIoContext& io, const std::string& folder) : io_(io) {
+  Port(kj::AsyncIoContext& io, const std::string& folder, bool is_lasting)
+      : io_(io), is_lasting_(is_lasting) {
     settings_.token_key = kKey;
     settings_.cluster_id = HttpSite::kClusterId;
     settings_.cluster_name = "c";
@@ -46,13 +49,22 @@ class Port final : public api::ApiPort {
     auto tokens = TokenStore::open(folder + "/tokens", settings_.token_key, now());
     FUZZ_EXPECT(tokens.has_value(), "no store of tokens");
     tokens_ = std::move(*tokens);
+    if (is_lasting) {
+      auto logs = open_sqlite_logs({.path = folder + "/logs.db"});
+      FUZZ_EXPECT(logs.has_value(), "no store of logs");
+      logs_ = std::move(*logs);
+      return;
+    }
     for (std::uint32_t trial = 1; trial <= 2; ++trial)
       jobs_.push_back(cluster().state().experiments().find(TrialId(trial))->job);
     cluster_ = nullptr;
   }
   ~Port() noexcept override = default;
   SmallCluster& cluster() {
-    if (cluster_ == nullptr) cluster_ = std::make_unique<SmallCluster>(io_);
+    if (cluster_ == nullptr) {
+      const ClusterStart start{is_lasting_, is_lasting_ ? metrics_.get() : nullptr, logs_.get()};
+      cluster_ = std::make_unique<SmallCluster>(io_, start);
+    }
     return *cluster_;
   }
   void begin() {
@@ -62,14 +74,9 @@ class Port final : public api::ApiPort {
     known_["bob"] = {caller_of(testing::kBob, "bob", until), now()};
     known_["operator"] = {caller_of(kOperator, "operator", until), now()};
     known_["root"] = {caller_of(testing::kRoot, "root", until), now()};
-    for (std::uint32_t trial = 1; trial <= 2; ++trial) {
-      Caller task = caller_of(testing::kAlice, "alice", until);
-      task.claims.scope = TokenScope::kTask;
-      task.claims.trial = TrialId(trial);
-      task.claims.run = 1;
-      task.claims.job = jobs_[trial - 1];
-      known_["task-" + std::to_string(trial)] = {task, now()};
-    }
+    if (is_lasting_) return begin_of_state(until);
+    for (std::uint32_t trial = 1; trial <= 2; ++trial)
+      know_task("task-" + std::to_string(trial), {TrialId(trial), 1}, jobs_[trial - 1], until);
   }
   void finish() {
     if (cluster_ != nullptr) cluster_->expect_replay();
@@ -125,15 +132,26 @@ class Port final : public api::ApiPort {
     computation();
     return kj::READY_NOW;
   }
-  void set_progress(TrialId, double) override {}
-  void set_runner_state(TrialId, std::string) override {}
-  RunnerStatus runner_status(TrialId) const override { return {}; }
+  void set_progress(TrialId trial, double progress) override { said_[trial].progress = progress; }
+  void set_runner_state(TrialId trial, std::string text) override {
+    said_[trial].runner_state = std::move(text);
+  }
+  RunnerStatus runner_status(TrialId trial) const override {
+    const auto found = said_.find(trial);
+    return found == said_.end() ? RunnerStatus() : found->second;
+  }
   api::ServiceBook& services() override { return services_; }
-  kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string&, std::uint16_t) override {
+  kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string& host,
+                                                  std::uint16_t port) override {
+    if (connect_) {
+      if (auto stream = connect_(host, port); stream.get() != nullptr) return kj::mv(stream);
+    }
     return kj::Exception(kj::Exception::Type::DISCONNECTED, __FILE__, __LINE__,
                          kj::heapString("nobody serves"));
   }
-  TimePoint now() const override { return TimePoint::from_seconds(1'000'000); }
+  TimePoint now() const override {
+    return cluster_ == nullptr ? TimePoint::from_seconds(1'000'000) : cluster_->now();
+  }
   kj::Timer& timer() override { return io_.provider->getTimer(); }
   std::optional<std::pair<UserId, GroupId>> find_user(const std::string& name) override {
     for (const auto& [known, identity] :
@@ -151,17 +169,57 @@ class Port final : public api::ApiPort {
   api::LoginGuard& logins() override { return logins_; }
   const ServerSettings& settings() const override { return settings_; }
   api::KnownCallers& known() { return known_; }
+  ServerSettings& own_settings() { return settings_; }
+  LogStore& logs() { return *logs_; }
+  TokenStore& tokens() { return *tokens_; }
+  void set_connect(Connect connect) { connect_ = std::move(connect); }
 
  private:
   Gateway& gateway() { return cluster().gateway(); }
+  void know_task(const std::string& name, TrialRun run, JobId job, TimePoint until) {
+    Caller task = caller_of(testing::kAlice, "alice", until);
+    if (is_lasting_) {
+      const auto& experiments = cluster().state().experiments();
+      const ExperimentSpec& spec = *experiments.find(experiments.find(run.trial)->experiment)->spec;
+      task = caller_of({spec.user, spec.job->group, false}, spec.user_name, until);
+    }
+    task.claims.scope = TokenScope::kTask;
+    task.claims.trial = run.trial;
+    task.claims.run = run.run;
+    task.claims.job = job;
+    known_[name] = {task, now()};
+  }
+  /// Tokens of every run and job that there is.
+  void begin_of_state(TimePoint until) {
+    const ClusterState& state = cluster().state();
+    for (const auto& [id, trial] : state.experiments().trials()) {
+      const Job* job = state.jobs().find(trial.job);
+      const std::uint32_t present = job == nullptr ? 1 : std::max(1U, run_number(*job));
+      const std::string name = "task-" + std::to_string(id.value());
+      know_task(name, {id, present}, trial.job, until);
+      for (std::uint32_t run = 1; run <= present + 1; ++run)
+        know_task(name + "." + std::to_string(run), {id, run}, trial.job, until);
+    }
+    state.jobs().for_each([&](const Job& job) {
+      Caller owner = caller_of({job.spec->user, job.spec->group, false},
+                               std::string(job.spec->get(JobText::kUserName)), until);
+      owner.claims.scope = TokenScope::kOwner;
+      owner.claims.job = job.id;
+      known_["job-" + std::to_string(job.id.value())] = {owner, now()};
+    });
+  }
 
   kj::AsyncIoContext& io_;
+  bool is_lasting_;
   ServerSettings settings_;
+  std::unique_ptr<MetricStore> metrics_;
+  std::unique_ptr<TokenStore> tokens_;
+  std::unique_ptr<LogStore> logs_;  ///< null where nothing lasts
   std::unique_ptr<SmallCluster>
       cluster_;              ///< made when it is first asked for: most inputs never get so far
   std::vector<JobId> jobs_;  ///< of the trials
-  std::unique_ptr<MetricStore> metrics_;
-  std::unique_ptr<TokenStore> tokens_;
+  std::map<TrialId, RunnerStatus> said_;
+  Connect connect_;
   api::ServiceBook services_;
   api::KnownCallers known_;
   api::LoginGuard logins_;
@@ -208,8 +266,10 @@ kj::Promise<void> read_all(kj::AsyncInputStream& stream, std::string& into) {
 }  // namespace
 
 struct HttpSite::State {
+  explicit State(bool is_lasting) : port(io, folder.path, is_lasting) {
+    settings.errorHandler = errors;
+  }
   std::string exchange(std::string_view bytes, std::optional<Duration> timeout);
-  State() : hosts({"localhost"}) { settings.errorHandler = errors; }
 
   kj::AsyncIoContext io = kj::setupAsyncIo();
   Folder folder;
@@ -217,54 +277,95 @@ struct HttpSite::State {
   api::HeaderIds ids{builder};
   kj::Own<kj::HttpHeaderTable> table = builder.build();
   api::Router router = api::make_router();
-  api::OwnHosts hosts;
+  api::OwnHosts hosts{std::vector<std::string>{"localhost"}};
   api::Counter busy;
   api::BodyBook bodies;
   Errors errors;
   kj::HttpServerSettings settings;
-  Port port{io, folder.path};
+  Port port;
 };
 
-HttpSite::HttpSite() : state_(std::make_unique<State>()) {}
+struct HttpSite::Call::State {
+  State(HttpSite::State& of, std::string_view said, api::Door entered)
+      : site(of), bytes(said), door(entered) {
+    drained =
+        read_all(*pipe.ends[0], answer)
+            .then([this] { is_answered = true; }, [this](kj::Exception&&) { is_answered = true; })
+            .fork();
+    served = server.listenHttp(kj::mv(pipe.ends[1])).catch_([](kj::Exception&&) {}).fork();
+    written = pipe.ends[0]
+                  ->write(bytes.data(), bytes.size())
+                  .then([this] { pipe.ends[0]->shutdownWrite(); }, [](kj::Exception&&) {})
+                  .eagerlyEvaluate(nullptr);
+  }
+  kj::Own<kj::HttpService> service(kj::AsyncIoStream& connection) {
+    const api::ServiceParts parts{site.port,         site.router, *site.table, site.ids,
+                                  site.port.known(), site.hosts,  site.busy,   100,
+                                  site.bodies};
+    return kj::heap<api::HttpService>(parts, api::Entrance{door}, connection);
+  }
+
+  HttpSite::State& site;
+  std::string bytes;
+  api::Door door;
+  kj::TwoWayPipe pipe = kj::newTwoWayPipe();
+  kj::HttpServer server{site.io.provider->getTimer(), *site.table,
+                        [this](kj::AsyncIoStream& connection) { return service(connection); },
+                        site.settings};
+  std::string answer;
+  bool is_answered = false;
+  kj::ForkedPromise<void> drained = nullptr;
+  kj::ForkedPromise<void> served = nullptr;
+  kj::Promise<void> written = nullptr;
+};
+
+HttpSite::Call::Call(std::unique_ptr<State> state) : state_(std::move(state)) {}
+HttpSite::Call::~Call() = default;
+const std::string& HttpSite::Call::answer() const { return state_->answer; }
+bool HttpSite::Call::run() {
+  const Quiet quiet;
+  state_->site.io.waitScope.poll();
+  return state_->is_answered;
+}
+bool HttpSite::Call::wait(Duration timeout) {
+  const Quiet quiet;
+  bool is_over = false;
+  auto limit = state_->site.io.provider->getTimer()
+                   .afterDelay(timeout.microseconds() * kj::MICROSECONDS)
+                   .then([&is_over] { is_over = true; });
+  auto done = state_->served.addBranch().then([this] { return state_->drained.addBranch(); });
+  done.exclusiveJoin(kj::mv(limit)).wait(state_->site.io.waitScope);
+  return !is_over;
+}
+
+HttpSite::HttpSite(bool is_lasting) : state_(std::make_unique<State>(is_lasting)) {}
 HttpSite::~HttpSite() = default;
 
+std::unique_ptr<HttpSite::Call> HttpSite::open(std::string_view bytes, api::Door door) {
+  state_->port.begin();
+  return std::unique_ptr<Call>(new Call(std::make_unique<Call::State>(*state_, bytes, door)));
+}
 std::string HttpSite::exchange(std::string_view bytes) {
-  return state_->exchange(bytes, std::nullopt);
+  const auto call = open(bytes);
+  FUZZ_EXPECT(call->wait(Duration::seconds(20)), "a request is never answered");
+  state_->port.finish();
+  return call->answer();
 }
 std::string HttpSite::exchange_for(std::string_view bytes, Duration timeout) {
-  return state_->exchange(bytes, timeout);
-}
-
-std::string HttpSite::State::exchange(std::string_view bytes, std::optional<Duration> timeout) {
-  const Quiet quiet;
-  State& state = *this;
-  state.port.begin();
-  auto pipe = kj::newTwoWayPipe();
-  kj::HttpServer server(
-      state.io.provider->getTimer(), *state.table,
-      [&state](kj::AsyncIoStream& connection) -> kj::Own<kj::HttpService> {
-        const api::ServiceParts parts{state.port,         state.router, *state.table, state.ids,
-                                      state.port.known(), state.hosts,  state.busy,   100,
-                                      state.bodies};
-        return kj::heap<api::HttpService>(parts, api::Entrance{}, connection);
-      },
-      state.settings);
   std::string answer;
-  auto& mine = *pipe.ends[0];
-  auto drained = read_all(mine, answer).eagerlyEvaluate([](kj::Exception&&) {});
-  auto served = server.listenHttp(kj::mv(pipe.ends[1]));
-  auto written = mine.write(bytes.data(), bytes.size())
-                     .then([&mine] { mine.shutdownWrite(); }, [](kj::Exception&&) {})
-                     .eagerlyEvaluate(nullptr);
-  auto limit =
-      state.io.provider->getTimer()
-          .afterDelay(timeout ? timeout->microseconds() * kj::MICROSECONDS : 20 * kj::SECONDS)
-          .then([&] { FUZZ_EXPECT(timeout, "a request is never answered"); });
-  served.catch_([](kj::Exception&&) {}).exclusiveJoin(kj::mv(limit)).wait(state.io.waitScope);
-  if (!timeout) drained.wait(state.io.waitScope);
-  state.port.finish();
+  {
+    const auto call = open(bytes);
+    call->wait(timeout);
+    answer = call->answer();
+  }
+  state_->port.finish();
   return answer;
 }
+LogStore& HttpSite::logs() { return state_->port.logs(); }
+TokenStore& HttpSite::tokens() { return state_->port.tokens(); }
+api::ApiPort::ServerSettings& HttpSite::settings() { return state_->port.own_settings(); }
+kj::AsyncIoContext& HttpSite::io() { return state_->io; }
+void HttpSite::set_connect(Connect connect) { state_->port.set_connect(std::move(connect)); }
 
 SmallCluster& HttpSite::cluster() { return state_->port.cluster(); }
 const api::Router& HttpSite::router() const { return state_->router; }

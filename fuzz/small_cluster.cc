@@ -58,12 +58,20 @@ std::shared_ptr<StepSpec> step_spec() {
 
 }  // namespace
 
-SmallCluster::SmallCluster(kj::AsyncIoContext& io)
-    : io_(io), rig_(2), gateway_(*this, io.provider->getTimer(), replica_) {
+SmallCluster::SmallCluster(kj::AsyncIoContext& io, const ClusterStart& start)
+    : io_(io),
+      metrics_(start.metrics),
+      logs_(start.logs),
+      rig_(2),
+      gateway_(*this, io.provider->getTimer(), replica_) {
   search_.load(rig_.core.state());
   rig_.connect_all();
   follow();
   gateway_.begin();
+  if (!start.is_idle) fill();
+}
+
+void SmallCluster::fill() {
   ask(kAlice, submit_of(job(JobKind::kBatch, "runs")));
   settle();
   auto waits = job(JobKind::kBatch, "waits");
@@ -137,6 +145,17 @@ void SmallCluster::pass(Duration span) {
   follow();
 }
 
+void SmallCluster::stand_still(Duration span) {
+  rig_.stand_still(span);
+  follow();
+}
+std::vector<std::pair<NodeIndex, ToAgent>> SmallCluster::new_orders() {
+  const std::vector<std::pair<NodeIndex, ToAgent>> orders(
+      rig_.sent.begin() + static_cast<std::ptrdiff_t>(ordered_), rig_.sent.end());
+  ordered_ = rig_.sent.size();
+  return orders;
+}
+
 void SmallCluster::follow() {
   for (; seen_ < rig_.published.size(); ++seen_) {
     search_.apply(*rig_.published[seen_]);
@@ -159,10 +178,25 @@ void SmallCluster::settle() {
     for (const SearchDecision& decision : search_.decide(rig_.now))
       rig_.done(decision, testing::kRoot);
     rig_.plan();
+    carry();
     rig_.confirm_launches();
     follow();
     if (rig_.published.size() == before) return;
   }
+}
+
+/// What the core asked of the journal comes, and what it told nodes arrives.
+void SmallCluster::carry() {
+  for (; fetched_ < rig_.fetched.size(); ++fetched_)
+    rig_.core.on_blob(rig_.fetched[fetched_], blob_in_journal(rig_.fetched[fetched_]));
+  for (; carried_ < rig_.sent.size(); ++carried_) {
+    const auto [node, message] = rig_.sent[carried_];
+    if (const auto* launch = get_if<LaunchStep>(&message))
+      rig_.core.on_received(node, launch->id, rig_.now);
+  }
+  rig_.core.end_turn(rig_.now);
+  rig_.flush();
+  rig_.work();
 }
 
 void SmallCluster::command(Command command) {
@@ -183,23 +217,49 @@ kj::Promise<Result<HistorySlice>> SmallCluster::history(UserId, HistoryListing l
   std::vector<std::string> pages = next_pages(listing, nullptr).value();
   return Result<HistorySlice>(HistorySlice{std::move(listing), std::move(pages)});
 }
-kj::Promise<Result<std::string>> SmallCluster::blob(BlobId) {
-  return Result<std::string>(std::string("#!/bin/sh\n"));
+kj::Promise<Result<std::string>> SmallCluster::blob(BlobId id) {
+  const auto bytes = blob_in_journal(id);
+  if (bytes != nullptr) return Result<std::string>(*bytes);
+  return Result<std::string>(fail(ErrorCode::kNotFound, "there is no such blob"));
+}
+std::shared_ptr<const std::string> SmallCluster::blob_in_journal(BlobId id) const {
+  for (const EventBatchRef& batch : rig_.journal) {
+    for (const BlobWrite& blob : batch->blobs) {
+      if (blob.id == id) return blob.bytes;
+    }
+  }
+  return nullptr;
 }
 kj::Promise<CallerNames> SmallCluster::names(UserId user, GroupId) { return names_of(user); }
 kj::Promise<Result<std::string>> SmallCluster::token(TokenOwner owner, TimePoint) {
   return Result<std::string>("token of " + owner.name);
 }
-kj::Promise<Result<ReportOutcome>> SmallCluster::store_report(MetricReport) {
-  return Result<ReportOutcome>(ReportOutcome::kStored);
+kj::Promise<Result<ReportOutcome>> SmallCluster::store_report(MetricReport report) {
+  if (metrics_ == nullptr) return Result<ReportOutcome>(ReportOutcome::kStored);
+  const auto outcomes = metrics_->append({std::move(report)});
+  if (!outcomes.has_value()) return Result<ReportOutcome>(fail(outcomes.error()));
+  return Result<ReportOutcome>(outcomes->front());
 }
-kj::Promise<Result<MetricAnswers>> SmallCluster::measure(std::vector<MetricQuestion>) {
+kj::Promise<Result<MetricAnswers>> SmallCluster::measure(std::vector<MetricQuestion> questions) {
+  if (metrics_ != nullptr) return answer(*metrics_, questions);
   return Result<MetricAnswers>(fail(ErrorCode::kUnavailable, "no metrics are stored here"));
+}
+void SmallCluster::forget_trials(std::vector<TrialId> trials) {
+  for (const TrialId trial : trials) {
+    if (metrics_ != nullptr) FUZZ_EXPECT(metrics_->delete_trial(trial).has_value(), "metrics stay");
+    const LogOwner owner{LogOwnerKind::kTrial, trial.value()};
+    if (logs_ != nullptr) FUZZ_EXPECT(logs_->delete_owner(owner).has_value(), "logs stay");
+  }
+}
+void SmallCluster::begin_metrics(TrialId trial, std::uint32_t run, std::int64_t steps) {
+  if (metrics_ == nullptr) return;
+  FUZZ_EXPECT(metrics_->begin_run(trial, run, steps).has_value(), "no run can be begun");
 }
 kj::Promise<Result<TokenAnswer>> SmallCluster::ask_tokens(TokenQuestion) {
   return Result<TokenAnswer>(fail(ErrorCode::kUnavailable, "no tokens are stored here"));
 }
-kj::Promise<Result<LogPage>> SmallCluster::read_logs(LogQuery, Duration) {
+kj::Promise<Result<LogPage>> SmallCluster::read_logs(LogQuery query, Duration) {
+  if (logs_ != nullptr) return logs_->read(query);
   LogPage page;
   page.is_end = true;
   return Result<LogPage>(std::move(page));

@@ -32,6 +32,7 @@ bool is_inside(std::string_view glob) {
 
 Result<Wish> wish_of(const HttpRequest& request) {
   const Json body = TRY(body_of(request));
+  TRY(check_text_lists(body, {"checkpointUuids", "checkpointGlobs"}));
   Wish wish;
   wish.uuids = texts_field(body, "checkpointUuids").value_or(std::vector<std::string>());
   wish.globs = texts_field(body, "checkpointGlobs").value_or(std::vector<std::string>());

@@ -29,7 +29,9 @@ std::optional<CheckpointState> state_of(std::string_view name) {
 Result<std::pair<std::string, std::uint64_t>> sizes_of(const Json* resources) {
   Json::Object sizes;
   std::uint64_t total = 0;
-  if (resources != nullptr && resources->object() != nullptr) {
+  if (resources != nullptr && resources->object() == nullptr)
+    return fail(wrong("resources is not an object"));
+  if (resources != nullptr) {
     for (const Json::Member& member : *resources->object()) {
       const auto size = whole_of(member.value);
       if (!size || *size < 0)
@@ -59,6 +61,8 @@ Result<Checkpoint> checkpoint_of(const HttpRequest& request, TimePoint now) {
   if (!known) return fail(wrong(fmt::format("state: '{}' is not known", state)));
   checkpoint.state = *known;
   const Json* metadata = field(body, "metadata");
+  if (metadata != nullptr && metadata->object() == nullptr)
+    return fail(wrong("metadata is not an object"));
   checkpoint.metadata = metadata == nullptr ? "{}" : json_text(*metadata);
   const auto steps = metadata == nullptr ? std::nullopt : whole_field(*metadata, "stepsCompleted");
   if (!steps && checkpoint.state != CheckpointState::kActive)
@@ -75,10 +79,11 @@ kj::Promise<HttpReply> store(ApiPort& port, const Caller& caller,
                              std::vector<RecordCheckpoint> notes) {
   std::vector<Request> requests;
   for (RecordCheckpoint& note : notes) requests.emplace_back(std::move(note));
-  if (requests.empty()) return empty_reply();
-  return port.submit(caller, std::move(requests)).then([](std::vector<Reply> replies) {
-    const auto error = error_of(replies);
-    return error ? error_reply(*error) : empty_reply();
+  return submit_each(port, caller, std::move(requests)).then([](const Refusals& each) {
+    for (const std::optional<Error>& error : each) {
+      if (error) return error_reply(*error);
+    }
+    return empty_reply();
   });
 }
 
@@ -106,7 +111,8 @@ kj::Promise<HttpReply> show(ApiPort& port, HttpRequest request) {
       });
 }
 
-/// Changes known checkpoints, each as `change` says, in one batch.
+/// Changes known checkpoints, each as `change` says; none where one is not there, or not the
+/// caller's to speak for.
 kj::Promise<HttpReply> change_many(ApiPort& port, const Caller& caller,
                                    std::vector<std::string> uuids,
                                    std::function<Status(Checkpoint&)> change) {

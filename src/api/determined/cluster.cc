@@ -187,9 +187,9 @@ kj::Promise<HttpReply> show_agent(ApiPort& port, const Caller& caller, const std
       });
 }
 
-/// As scontrol update does it.
-kj::Promise<HttpReply> set_node_state(ApiPort& port, const Caller& caller, const std::string& name,
-                                      const char* state) {
+/// As scontrol update does it. Requires: there is a node of that name.
+kj::Promise<HttpReply> update_node(ApiPort& port, const Caller& caller, const std::string& name,
+                                   const char* state) {
   UpdateObject update{UpdateKind::kNode, name, {{"State", state}}};
   if (std::string_view(state) != "RESUME")
     update.values.emplace_back("Reason", fmt::format("disabled by {}", caller.claims.user_name));
@@ -200,10 +200,21 @@ kj::Promise<HttpReply> set_node_state(ApiPort& port, const Caller& caller, const
       });
 }
 
+kj::Promise<HttpReply> set_node_state(ApiPort& port, const Caller& caller, const std::string& name,
+                                      const char* state) {
+  return show_agent(port, caller, name)
+      .then([&port, caller, name, state](HttpReply reply) -> kj::Promise<HttpReply> {
+        if (reply.status != 200) return reply;
+        return update_node(port, caller, name, state);
+      });
+}
+
 /// With `drain` what runs there goes on; without, it ends.
 kj::Promise<HttpReply> disable_agent(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  if (const Status flag = check_flags(*body, {"drain"}); !flag.has_value())
+    return error_reply(flag.error());
   return set_node_state(port, request.caller, request.arguments[0],
                         bool_field(*body, "drain").value_or(false) ? "DRAIN" : "DOWN");
 }

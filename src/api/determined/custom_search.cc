@@ -175,6 +175,7 @@ Result<SearchOperation> operation_of(const Json& json) {
     return operation;
   }
   if (const Json* end = field(json, "shutDown")) {
+    TRY(check_flags(*end, {"cancel", "failure"}));
     operation.verb = SearchVerb::kShutDown;
     if (bool_field(*end, "cancel").value_or(false)) operation.outcome = SearchOutcome::kCanceled;
     if (bool_field(*end, "failure").value_or(false)) operation.outcome = SearchOutcome::kFailed;

@@ -14,6 +14,7 @@ ExperimentDetails details_of(const ClusterState& state, const Experiment& experi
   const Place place = place_of(state.catalog(), experiment.labels);
   details.workspace = place.workspace;
   details.project = place.project;
+  details.is_parent_archived = place.is_archived;
   details.pool = pool_of(state, *experiment.spec);
   return details;
 }
@@ -84,7 +85,7 @@ Json experiment_json(const ExperimentDetails& details, bool has_texts) {
       {"workspaceName",
        details.workspace == kFirstWorkspaceId ? kUncategorized : view.labels.workspace},
       {"projectOwnerId", user_number(view.spec->user)},
-      {"parentArchived", false},
+      {"parentArchived", details.is_parent_archived},
       {"unmanaged", false},
       {"bestTrialId", has_best ? Json(view.best_trial.value()) : Json()},
       {"bestTrialSearcherMetric", has_best ? Json(view.best_metric) : Json()},

@@ -12,7 +12,8 @@ struct ExperimentDetails {
   ExperimentView view;
   std::uint32_t workspace = 1;
   std::uint32_t project = 1;
-  std::string pool;  ///< the partition that its trials run in
+  bool is_parent_archived = false;  ///< its project, or the workspace of that
+  std::string pool;                 ///< the partition that its trials run in
   std::uint64_t checkpoint_bytes =
       0;  ///< of all that are not deleted, and how many: only where a list is sorted by them
   std::uint64_t checkpoints = 0;

@@ -138,6 +138,8 @@ Result<Wish> wish_of(const HttpRequest& request, const ApiPort::UserAccount& use
   const Json body = TRY(body_of(request));
   Wish wish;
   TRY(refuse_fields(body, {"unmanaged"}, "create the experiment without it"));
+  TRY(check_flags(body, {"validateOnly", "activate"}));
+  TRY(check_texts(body, {"template"}));
   wish.is_checked_only = bool_field(body, "validateOnly").value_or(false);
   wish.create.is_paused = !bool_field(body, "activate").value_or(true);
   auto config = text_field(body, "config");
@@ -148,7 +150,7 @@ Result<Wish> wish_of(const HttpRequest& request, const ApiPort::UserAccount& use
   wish.template_name = text_field(body, "template");
   wish.project = TRY(id_field(body, "projectId"));
   const Json* code = field(body, "modelDefinition");
-  if (code != nullptr && code->array() != nullptr && !code->array()->empty()) {
+  if (code != nullptr && (code->array() == nullptr || !code->array()->empty())) {
     wish.create.context = std::make_shared<const std::string>(TRY(archive_of(*code)));
   }
   wish.create.job = plain_job(user, "experiment");

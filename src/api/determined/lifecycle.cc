@@ -13,6 +13,7 @@
 #include "api/http/replies.h"
 #include "api/http/router.h"
 #include "gateway/collector.h"
+#include "platform/requests/collection.h"
 #include "trials/checkpoint_text.h"
 
 namespace muster::api {
@@ -24,6 +25,8 @@ kj::Promise<HttpReply> continue_experiment(ApiPort& port, HttpRequest request) {
   const auto id = id_field(*body, "id");
   if (!id.has_value()) return error_reply(id.error());
   if (!*id) return error_reply(wrong("id: which experiment?"));
+  if (const Status text = check_texts(*body, {"overrideConfig"}); !text.has_value())
+    return error_reply(text.error());
   ContinueExperiment more{ExperimentId(**id), text_field(*body, "overrideConfig").value_or("")};
   return submit_one(port, request.caller, more)
       .then([&port, caller = request.caller,
@@ -43,6 +46,7 @@ kj::Promise<HttpReply> delete_experiment(ApiPort& port, HttpRequest request) {
 struct Preview {
   RatingTask task;
   std::vector<CheckpointDetails> details;  ///< of each of the task's checkpoints
+  std::vector<bool> is_needed;             ///< of each: it stays, whatever is kept beside it
 };
 
 Result<CheckpointRetention> retention_of(const HttpRequest& request) {
@@ -96,19 +100,24 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
   const auto retention = retention_of(request);
   if (!id.has_value()) return error_reply(id.error());
   if (!retention.has_value()) return error_reply(retention.error());
-  return look<Preview>(port, request.caller,
-                       [id = ExperimentId(*id), identity = request.caller.identity](
-                           const ClusterState& state) -> Result<Preview> {
-                         const Experiment* experiment = state.experiments().find(id);
-                         if (experiment == nullptr)
-                           return fail(ErrorCode::kNotFound,
-                                       fmt::format("there is no experiment {}", id.value()), "");
-                         TRY(access::check_readable(state, *experiment, identity));
-                         Preview preview{rating_task(state, *experiment), {}};
-                         for (const RatedCheckpoint& one : preview.task.checkpoints)
-                           preview.details.push_back(TRY(details_of(state, one.uuid)));
-                         return preview;
-                       })
+  return look<Preview>(
+             port, request.caller,
+             [id = ExperimentId(*id),
+              identity = request.caller.identity](const ClusterState& state) -> Result<Preview> {
+               const Experiment* experiment = state.experiments().find(id);
+               if (experiment == nullptr)
+                 return fail(ErrorCode::kNotFound,
+                             fmt::format("there is no experiment {}", id.value()), "");
+               TRY(access::check_readable(state, *experiment, identity));
+               Preview preview{rating_task(state, *experiment), {}, {}};
+               const requests::KeptCheckpoints kept(state);
+               for (const RatedCheckpoint& one : preview.task.checkpoints) {
+                 preview.details.push_back(TRY(details_of(state, one.uuid)));
+                 preview.is_needed.push_back(
+                     kept.needed_elsewhere(preview.details.back().checkpoint).has_value());
+               }
+               return preview;
+             })
       .then([&port, retention = *retention](Result<Preview> preview) -> kj::Promise<HttpReply> {
         if (!preview.has_value()) return error_reply(preview.error());
         return rated(port, std::move(preview).value())
@@ -120,7 +129,8 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
                 const auto found = std::ranges::find(
                     full->details, uuid,
                     [](const CheckpointDetails& one) { return one.checkpoint.uuid; });
-                rows.push_back(preview_json(*found));
+                if (!full->is_needed[static_cast<std::size_t>(found - full->details.begin())])
+                  rows.push_back(preview_json(*found));
               }
               return json_reply(Json::Object{{"checkpoints", std::move(rows)},
                                              {"metric_name", full->task.metric}});
@@ -131,6 +141,8 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> delete_checkpoints(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  if (const Status list = check_text_lists(*body, {"checkpointUuids"}); !list.has_value())
+    return error_reply(list.error());
   const auto uuids = texts_field(*body, "checkpointUuids");
   if (!uuids) return error_reply(wrong("checkpointUuids: a list is missing"));
   return submit_one(port, request.caller, DeleteCheckpoints{*uuids});

@@ -2,7 +2,6 @@
 #include "platform/rules/log_retention.h"
 
 #include <fmt/format.h>
-#include <kj/vector.h>
 
 #include "api/determined/submissions.h"
 #include "api/http/fields.h"
@@ -43,18 +42,14 @@ kj::Promise<HttpReply> retain_many(ApiPort& port, HttpRequest request) {
   const auto ids = ids_field(body, "experimentIds");
   if (!ids.has_value()) return error_reply(ids.error());
   if (ids->empty()) return error_reply(wrong("experimentIds: name the experiments"));
-  kj::Vector<kj::Promise<Json>> all(ids->size());
-  for (const std::uint32_t id : *ids) {
-    std::vector<Request> one;
-    one.emplace_back(SetLogRetention{ExperimentId(id), TrialId(), *days});
-    all.add(
-        port.submit(request.caller, std::move(one)).then([id](std::vector<Reply> replies) -> Json {
-          const auto error = error_of(replies);
-          return Json::Object{{"id", id}, {"error", error ? error->text() : ""}};
-        }));
-  }
-  return kj::joinPromises(all.releaseAsArray()).then([](kj::Array<Json> results) {
-    return json_reply(Json::Object{{"results", Json::Array(results.begin(), results.end())}});
+  std::vector<Request> all;
+  for (const std::uint32_t id : *ids)
+    all.emplace_back(SetLogRetention{ExperimentId(id), TrialId(), *days});
+  return submit_each(port, request.caller, std::move(all)).then([ids = *ids](const Refusals& each) {
+    Json::Array results;
+    for (std::size_t i = 0; i < each.size(); ++i)
+      results.emplace_back(Json::Object{{"id", ids[i]}, {"error", each[i] ? each[i]->text() : ""}});
+    return json_reply(Json::Object{{"results", std::move(results)}});
   });
 }
 

@@ -23,6 +23,16 @@ namespace {
 /// The members of a body that a model or a version keeps.
 constexpr const char* kKept[] = {"description", "notes", "comment", "labels", "metadata"};
 
+/// Errors: kInvalidArgument: what the request says of one of them, or of the name, is of another
+/// type.
+Status check_kept(const Json& request) {
+  TRY(check_texts(request, {"name", "description", "notes", "comment"}));
+  TRY(check_text_lists(request, {"labels"}));
+  const Json* metadata = field(request, "metadata");
+  if (metadata == nullptr || metadata->object() != nullptr) return {};
+  return fail(ErrorCode::kInvalidArgument, "metadata is not an object", "");
+}
+
 Json kept_or(const Json& body, const char* name, Json otherwise) {
   const Json* value = body.find(name);
   return value == nullptr || value->is_null() ? std::move(otherwise) : *value;
@@ -127,8 +137,9 @@ std::function<Result<DocumentRef>(const ClusterState&)> find_model(const std::st
 kj::Promise<HttpReply> create_model(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
-  if (const Status placed = check_no_workspace(*body, "models"); !placed.has_value())
-    return error_reply(placed.error());
+  for (const Status& checked : {check_no_workspace(*body, "models"), check_kept(*body)}) {
+    if (!checked.has_value()) return error_reply(checked.error());
+  }
   Document model;
   model.kind = DocumentKind::kModel;
   model.name = text_field(*body, "name").value_or("");
@@ -220,8 +231,9 @@ kj::Promise<HttpReply> show_model(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> patch_model(ApiPort& port, HttpRequest request) {
   auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
-  if (const Status placed = check_no_workspace(*body, "models"); !placed.has_value())
-    return error_reply(placed.error());
+  for (const Status& checked : {check_no_workspace(*body, "models"), check_kept(*body)}) {
+    if (!checked.has_value()) return error_reply(checked.error());
+  }
   return change_document(
       port, request.caller, find_model(request.arguments[0]),
       [body = std::move(*body)](Document& model) -> Status {
@@ -267,6 +279,7 @@ kj::Promise<HttpReply> one_version(ApiPort& port, const Caller& caller, std::str
 kj::Promise<HttpReply> register_version(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  if (const Status kept = check_kept(*body); !kept.has_value()) return error_reply(kept.error());
   const auto uuid = text_field(*body, "checkpointUuid");
   if (!uuid) return error_reply({ErrorCode::kInvalidArgument, "checkpointUuid is missing", ""});
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
@@ -349,6 +362,7 @@ kj::Promise<HttpReply> patch_version(ApiPort& port, HttpRequest request) {
   if (const Status kept = refuse_fields(*body, {"checkpoint"}, "register it as another version");
       !kept.has_value())
     return error_reply(kept.error());
+  if (const Status kept = check_kept(*body); !kept.has_value()) return error_reply(kept.error());
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
   return change_document(
              port, shared->caller, version_finder(*shared),

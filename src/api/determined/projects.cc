@@ -21,6 +21,7 @@ namespace {
 
 /// What Determined's workspaces have and ours have not.
 Status check_workspace_fields(const Json& body) {
+  TRY(check_texts(body, {"name"}));
   return refuse_fields(body,
                        {"agentUserGroup", "checkpointStorageConfig", "clusterNamespaceMeta",
                         "clusterQuotaPairs", "defaultAuxPool", "defaultAuxResourcePool",
@@ -29,6 +30,7 @@ Status check_workspace_fields(const Json& body) {
 }
 
 Status check_project_fields(const Json& body) {
+  TRY(check_texts(body, {"name", "description"}));
   return refuse_fields(body, {"key"}, "each project gets one");
 }
 
@@ -44,6 +46,7 @@ Document first_place(DocumentKind kind) {
 struct Counts {
   std::uint32_t experiments = 0;
   std::uint32_t active = 0;
+  std::size_t trials = 0;
 };
 /// Of all places at once: each experiment is looked at once, and each pair of names is looked up
 /// once.
@@ -59,6 +62,7 @@ class PlaceCounts {
                              &projects_[{entry->second.workspace, entry->second.project}]}) {
         ++counts->experiments;
         counts->active += is_final(experiment.state) ? 0 : 1;
+        counts->trials += experiment.trials.size();
       }
     }
     for (const DocumentRef& project : state.catalog().all(DocumentKind::kProject))
@@ -117,7 +121,7 @@ Json project_json(const PlaceCounts& all, const Document& project) {
                       {"immutable", project.id == 0},
                       {"numExperiments", counts.experiments},
                       {"numActiveExperiments", counts.active},
-                      {"numRuns", counts.experiments},
+                      {"numRuns", counts.trials},
                       {"state", "WORKSPACE_STATE_UNSPECIFIED"},
                       {"errorMessage", ""}};
 }

@@ -6,6 +6,7 @@
 #include "api/determined/experiment_json.h"
 #include "api/determined/names.h"
 #include "api/determined/submissions.h"
+#include "api/determined/workspace_ids.h"
 #include "api/http/fields.h"
 #include "api/http/list_order.h"
 #include "api/http/replies.h"
@@ -39,7 +40,7 @@ Json queued_json(const ClusterState& state, const Experiment& experiment) {
       {"requestedSlots", slots * (view.trials.running + view.trials.queued)},
       {"allocatedSlots", slots * view.trials.running},
       {"progress", experiment.progress},
-      {"workspaceId", 1},
+      {"workspaceId", place_of(state.catalog(), experiment.labels).workspace},
       {"summary", Json::Object{{"state", queue_state(state, experiment)}, {"jobsAhead", 0}}}};
   return Json::Object{{"full", std::move(full)}};
 }
@@ -88,31 +89,52 @@ Result<UpdateExperiment> update_of(const Json& change) {
                   "give it a priority or a weight");
     }
   }
-  if (const auto priority = whole_field(change, "priority"))
+  if (const Json* said = field(change, "priority")) {
+    const auto priority = whole_of(*said);
+    if (!priority) return fail(wrong("priority is not a whole number"));
     update.priority =
         static_cast<std::uint32_t>(std::clamp<std::int64_t>(*priority, 0, UINT32_MAX));
-  if (const Json* weight = field(change, "weight"); weight != nullptr && !weight->is_null())
-    update.weight = weight->number().value_or(0);
+  }
+  if (const Json* weight = field(change, "weight")) {
+    if (!weight->number()) return fail(wrong("weight is not a number"));
+    update.weight = weight->number();
+  }
   return update;
 }
 
-/// All changes or none.
+/// The first of the refusals; of several changes it says which was refused.
+std::optional<Error> first_refusal(const std::vector<ExperimentId>& changed,
+                                   const Refusals& answers) {
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i]) continue;
+    Error error = *answers[i];
+    if (changed.size() > 1)
+      error.message = fmt::format("job {}: {}", changed[i].value(), error.message);
+    return error;
+  }
+  return std::nullopt;
+}
+
+/// Each change by itself: one that is refused keeps none of the others back. What cannot be read is
+/// refused with all of them.
 kj::Promise<HttpReply> update_queue(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
   const Json* list = field(*body, "updates");
   if (list == nullptr || list->array() == nullptr)
     return error_reply(wrong("updates: a list is missing"));
-  std::vector<Request> requests;
+  std::vector<Request> updates;
+  std::vector<ExperimentId> changed;
   for (const Json& change : *list->array()) {
     auto update = update_of(change);
     if (!update.has_value()) return error_reply(update.error());
-    requests.emplace_back(std::move(update).value());
+    changed.push_back(update->experiment);
+    updates.emplace_back(std::move(update).value());
   }
-  if (requests.empty()) return empty_reply();
-  return port.submit(request.caller, std::move(requests)).then([](std::vector<Reply> replies) {
-    return done_or(error_of(replies));
-  });
+  return submit_each(port, request.caller, std::move(updates))
+      .then([changed = std::move(changed)](const Refusals& answers) {
+        return done_or(first_refusal(changed, answers));
+      });
 }
 
 }  // namespace

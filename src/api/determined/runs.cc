@@ -103,7 +103,9 @@ Result<MetricReport> report_of(const HttpRequest& request, TrialId trial, TimePo
     for (const Json::Member& member : *averages->object())
       report.metrics.push_back({member.name, metric_value(member.value)});
   }
-  if (batches != nullptr && batches->array() != nullptr && !batches->array()->empty()) {
+  if (batches != nullptr && batches->array() == nullptr)
+    return fail(wrong("batchMetrics must be a list"));
+  if (batches != nullptr && !batches->array()->empty()) {
     report.metrics.push_back({std::string(kBatchMetrics), JsonText{json_text(*batches)}});
   }
   return report;
@@ -199,11 +201,11 @@ kj::Promise<HttpReply> record_progress(ApiPort& port, HttpRequest request) {
   if (!trial.has_value()) return error_reply(trial.error());
   if (!body.has_value()) return error_reply(body.error());
   const Json* progress = field(*body, "progress");
-  if (progress == nullptr || !progress->number())
+  const auto value = progress == nullptr ? std::nullopt : progress->number();
+  if (!value || !(*value >= 0 && *value <= 1))
     return error_reply(wrong("progress: a number from 0 to 1 is missing"));
-  return taken(port, request.caller, *trial, [&port, trial = *trial, value = *progress->number()] {
-    port.set_progress(trial, value);
-  });
+  return taken(port, request.caller, *trial,
+               [&port, trial = *trial, value = *value] { port.set_progress(trial, value); });
 }
 
 kj::Promise<HttpReply> record_runner_state(ApiPort& port, HttpRequest request) {
@@ -211,6 +213,8 @@ kj::Promise<HttpReply> record_runner_state(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!trial.has_value()) return error_reply(trial.error());
   if (!body.has_value()) return error_reply(body.error());
+  if (const Status said = check_texts(*body, {"state"}); !said.has_value())
+    return error_reply(said.error());
   std::string text = text_field(*body, "state").value_or("");
   if (text.size() > kRunnerStateMax)
     return error_reply(wrong(fmt::format("state: more than {} bytes", kRunnerStateMax)));
@@ -241,13 +245,15 @@ kj::Promise<HttpReply> set_metadata(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> show_metadata(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "a run");
   if (!id.has_value()) return error_reply(id.error());
-  return look<Json>(port, request.caller,
-                    [id = *id](const ClusterState& state) -> Result<Json> {
-                      const DocumentRef found =
-                          state.catalog().find(DocumentKind::kRunMetadata, id);
-                      if (found == nullptr) return Json(Json::Object{});
-                      return parse_json(found->body);
-                    })
+  return look<Json>(
+             port, request.caller,
+             [id = *id](const ClusterState& state) -> Result<Json> {
+               const DocumentRef found = state.catalog().find(DocumentKind::kRunMetadata, id);
+               if (found == nullptr && state.experiments().find(TrialId(id)) == nullptr)
+                 return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id), "");
+               if (found == nullptr) return Json(Json::Object{});
+               return parse_json(found->body);
+             })
       .then([](Result<Json> metadata) {
         return metadata.has_value() ? json_reply(Json::Object{{"metadata", *metadata}})
                                     : error_reply(metadata.error());

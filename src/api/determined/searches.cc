@@ -51,8 +51,11 @@ Result<Json> previewed(const HttpRequest& request) {
   }
   const double own_end =
       searcher.trial_length > 0 ? static_cast<double>(searcher.trial_length) : kOwnEnd;
-  const auto seed = static_cast<std::uint64_t>(whole_field(body, "seed").value_or(0));
-  const search::PreviewRun run = search::preview_run(searcher.search, space, seed, own_end);
+  const Json* said = field(body, "seed");
+  const auto seed = said == nullptr ? std::optional<std::int64_t>(0) : whole_of(*said);
+  if (!seed) return fail(wrong("seed is not a whole number"));
+  const search::PreviewRun run =
+      search::preview_run(searcher.search, space, static_cast<std::uint64_t>(*seed), own_end);
   std::map<double, std::uint32_t> lengths;
   for (const search::VirtualTrial& trial : run.result.trials) ++lengths[trial.units];
   Json::Array trials;

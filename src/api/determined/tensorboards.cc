@@ -60,6 +60,7 @@ Status read_environment(Wish& wish, const Json& section) {
     if (member.name != "environment_variables" || !is_list)
       return fail(wrong(
           fmt::format("config.environment.{} is not honoured for TensorBoards", member.name)));
+    TRY(check_text_lists(section, {"environment_variables"}));
     wish.variables =
         texts_field(section, "environment_variables").value_or(std::vector<std::string>());
   }
@@ -101,6 +102,7 @@ Result<Wish> wish_of(const HttpRequest& request) {
   const Json body = TRY(body_of(request));
   TRY(refuse_fields(body, {"filters", "files", "templateName"}, "name experiments or trials"));
   TRY(check_no_workspace(body, "TensorBoards"));
+  TRY(check_text_lists(body, {"environment"}));
   Wish wish;
   wish.experiments = TRY(ids_field(body, "experimentIds"));
   wish.trials = TRY(ids_field(body, "trialIds"));

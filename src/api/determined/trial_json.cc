@@ -150,7 +150,8 @@ Json trial_json(const ApiPort& port, const TrialDetails& details) {
   const TrialView& view = details.view;
   const std::string task = task_name(port.settings().cluster_id, view.experiment, view.id);
   const Duration wall = wall_time(view, port.now());
-  Json metric = view.metric ? Json(*view.metric) : Json();
+  const std::optional<double> best = view.best_metric ? view.best_metric : view.metric;
+  Json metric = best ? Json(*best) : Json();
   return Json::Object{
       {"id", view.id.value()},
       {"experimentId", view.experiment.value()},

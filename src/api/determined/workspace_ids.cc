@@ -7,15 +7,14 @@
 namespace muster::api {
 
 Place place_of(const Catalog& catalog, const ExperimentLabels& labels) {
-  Place place;
   const DocumentRef workspace = labels.workspace.empty()
                                     ? nullptr
                                     : catalog.find(DocumentKind::kWorkspace, 0, labels.workspace);
-  if (workspace == nullptr) return place;
-  place.workspace = place_id(workspace->id);
+  if (workspace == nullptr) return {};
   const DocumentRef project = catalog.find(DocumentKind::kProject, workspace->id, labels.project);
-  if (project != nullptr) place.project = place_id(project->id);
-  return place;
+  if (project == nullptr) return {};  // the first project is in the first workspace
+  return {place_id(workspace->id), place_id(project->id),
+          workspace->is_archived || project->is_archived};
 }
 
 Status check_no_workspace(const Json& body, std::string_view what) {

@@ -20,6 +20,7 @@ inline constexpr std::uint32_t kFirstWorkspaceId = 1;
 struct Place {
   std::uint32_t workspace = kFirstWorkspaceId;
   std::uint32_t project = kFirstWorkspaceId;
+  bool is_archived = false;  ///< one of them is
 };
 /// For what belongs to no workspace, which is the first. Errors: kUnimplemented: the body names
 /// another one, by workspaceId or workspaceName.

@@ -99,6 +99,16 @@ Status check_texts(const Json& body, std::initializer_list<std::string_view> nam
   return {};
 }
 
+Status check_flags(const Json& body, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    const Json* value = field(body, name);
+    if (value != nullptr && value->boolean() == nullptr)
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{} is neither true nor false", name),
+                  "");
+  }
+  return {};
+}
+
 Status check_text_lists(const Json& body, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     const Json* value = field(body, name);
@@ -142,12 +152,13 @@ Result<std::optional<std::uint32_t>> id_field(const Json& object, std::string_vi
 Result<std::vector<std::uint32_t>> ids_field(const Json& object, std::string_view name) {
   std::vector<std::uint32_t> ids;
   const Json* found = field(object, name);
-  if (found == nullptr || found->array() == nullptr) return ids;
+  if (found == nullptr) return ids;
+  if (found->array() == nullptr)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a list of ids", name), "");
   for (const Json& item : *found->array()) {
-    if (item.whole() == nullptr || *item.whole() < 1 || *item.whole() > UINT32_MAX) {
-      return fail(no_id(name));
-    }
-    ids.push_back(static_cast<std::uint32_t>(*item.whole()));
+    const auto id = whole_of(item);
+    if (!id || *id < 1 || *id > UINT32_MAX) return fail(no_id(name));
+    ids.push_back(static_cast<std::uint32_t>(*id));
   }
   return ids;
 }

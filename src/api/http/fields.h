@@ -32,7 +32,8 @@ std::optional<bool> bool_field(const Json& object, std::string_view name);
 std::optional<std::vector<std::string>> texts_field(const Json& object, std::string_view name);
 /// An id. Nullopt: there is none, or 0. Errors: kInvalidArgument: something else stands there.
 Result<std::optional<std::uint32_t>> id_field(const Json& object, std::string_view name);
-/// A list of ids. Errors: kInvalidArgument: one of them is no id.
+/// A list of ids, each also as a text. Errors: kInvalidArgument: it is no list, or one of them is
+/// no id.
 Result<std::vector<std::uint32_t>> ids_field(const Json& object, std::string_view name);
 
 /// Whether a field asks for something: it is there and neither null, false nor empty.
@@ -43,6 +44,8 @@ Status refuse_fields(const Json& body, std::initializer_list<std::string_view> n
 
 /// Errors: kInvalidArgument: one of these fields is there and no text.
 Status check_texts(const Json& body, std::initializer_list<std::string_view> names);
+/// Errors: kInvalidArgument: one of these fields is there and neither true nor false.
+Status check_flags(const Json& body, std::initializer_list<std::string_view> names);
 /// Errors: kInvalidArgument: one of these fields is there and not a list of texts alone.
 Status check_text_lists(const Json& body, std::initializer_list<std::string_view> names);
 

@@ -92,6 +92,8 @@ kj::Promise<HttpReply> patch_token(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> revoke_all(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  if (const Status text = check_texts(*body, {"username"}); !text.has_value())
+    return error_reply(text.error());
   const Caller caller = request.caller;
   const std::string name = text_field(*body, "username").value_or(caller.claims.user_name);
   return work<UserId>(port,

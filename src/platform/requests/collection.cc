@@ -103,11 +103,16 @@ KeptCheckpoints::KeptCheckpoints(const ClusterState& state) : state_(state) {
   }
 }
 
-std::optional<std::string> KeptCheckpoints::because(const Checkpoint& checkpoint) const {
+std::optional<std::string> KeptCheckpoints::needed_elsewhere(const Checkpoint& checkpoint) const {
   if (state_.catalog().names_checkpoint(checkpoint.uuid))
     return "is in the model registry; delete the model version that names it first";
   if (const auto found = begun_with_.find(checkpoint.uuid); found != begun_with_.end())
     return found->second;
+  return std::nullopt;
+}
+
+std::optional<std::string> KeptCheckpoints::because(const Checkpoint& checkpoint) const {
+  if (auto why = needed_elsewhere(checkpoint)) return why;
   const Trial& own = *state_.experiments().find(checkpoint.trial);
   // An ended trial goes on from nothing.
   const CheckpointRef latest = own.is_over() ? nullptr : state_.checkpoints().latest(own.id);

@@ -20,6 +20,8 @@ class KeptCheckpoints {
   explicit KeptCheckpoints(const ClusterState& state);
   /// Why it is kept, in words; nullopt: it may be deleted.
   std::optional<std::string> because(const Checkpoint& checkpoint) const;
+  /// The same, but for what its own trial goes on from: that holds until the trial has ended.
+  std::optional<std::string> needed_elsewhere(const Checkpoint& checkpoint) const;
 
  private:
   const ClusterState& state_;
