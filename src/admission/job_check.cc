@@ -46,6 +46,7 @@ Result<std::vector<PartitionIndex>> choose_partitions(const ClusterState& state,
     }
     return chosen;
   }
+  // <=: an empty name, as behind a last comma, is an unknown one.
   for (std::size_t begin = 0; begin <= wanted.size();) {
     const std::size_t end = std::min(wanted.find(',', begin), wanted.size());
     const std::string_view name = wanted.substr(begin, end - begin);
@@ -140,12 +141,14 @@ Status check_memory(const PartitionConfig& partition, const ResourceRequest& nee
 }
 
 TimePoint eligible_from(TimePoint now, const JobSpec& spec, const DependencySet* dependencies) {
+  // Source: sbatch(1), --begin, and --dependency for after:ID+MINUTES.
   return std::max(
       {now, spec.begin_time, dependencies == nullptr ? TimePoint() : dependencies->not_before()});
 }
 
 Status check_dependency(const ClusterState& state, const DependencyTerm& term) {
   if (term.kind == DependencyKind::kSingleton) return {};
+  // Ids rise: what lies below next_job() was allotted once.
   if (term.job.value() == 0 || term.job >= state.next_job()) {
     return fail(ErrorCode::kInvalidArgument, "Job dependency problem",
                 fmt::format("there is no job {}", term.job.value()));

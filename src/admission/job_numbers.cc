@@ -61,6 +61,7 @@ Status check_shared(const Spec& spec, const Size& size) {
       {"signal", spec.signal_number, kSignalMax},
       {"signal", spec.signal_seconds, kSignalSecondsMax},
       {"umask", spec.umask, kModeMax},
+      // 0: the cluster's default, 1: truncate, 2: append.
       {"open-mode", spec.open_mode, 2},
   };
   TRY(check(numbers));

@@ -15,6 +15,7 @@ constexpr std::size_t kPathMax = 4096;  // PATH_MAX
 constexpr std::size_t kWordMax = 1024;
 constexpr std::size_t kListMax = std::size_t{16} << 10;
 constexpr std::size_t kHostsMax = std::size_t{64} << 10;
+// MAX_ARG_STRLEN: as much as Linux lets one argument have.
 constexpr std::size_t kCommandMax = std::size_t{128} << 10;
 constexpr std::size_t kProgramMax = std::size_t{1} << 20;  ///< of a --multi-prog file
 
@@ -80,6 +81,7 @@ TextRule rule_of(StepText key) {
 }
 
 Status check_text(const TextRule& rule, std::string_view text) {
+  // Slurm's ESLURM_PATHNAME_TOO_LONG, which stands for other parameters, too.
   if (text.size() > rule.size_max) {
     return fail(ErrorCode::kInvalidArgument,
                 "Pathname of a file, directory or other parameter too long",

@@ -50,6 +50,7 @@ Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identit
     TRY(check_numbers(*submit.first_step));
   }
   PreparedSubmit prepared;
+  // A copy: the request's own specification is immutable.
   prepared.spec = std::make_shared<JobSpec>(*submit.spec);
   JobSpec& spec = *prepared.spec;
   if (spec.get(JobText::kWorkDir).empty() || spec.get(JobText::kWorkDir).front() != '/') {

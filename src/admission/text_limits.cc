@@ -15,6 +15,7 @@ constexpr std::size_t kNameMax = 512;
 constexpr std::size_t kTextMax = std::size_t{256} << 10;
 constexpr std::size_t kLabelsMax = 256;
 
+// Terminals obey sequences that begin with one of these.
 bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
 
 }  // namespace
@@ -29,6 +30,7 @@ Status check_name(std::string_view what, std::string_view name) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it has control characters", what),
                 "give one line of text");
   }
+  // Marks that turn the direction of writing would show another name than it is.
   if (!is_plain_utf8(name)) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it is not plain UTF-8", what),
                 "give characters that a terminal shows as they are");

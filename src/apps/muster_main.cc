@@ -108,7 +108,9 @@ int with_all_said(std::string_view name, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Else a socket could become descriptor 1 of a caller that closed it.
   muster::open_standard_streams();
+  // A link by the name of a Slurm command is that command.
   const std::string_view path = argc > 0 ? argv[0] : "muster";
   const std::string_view name = path.substr(path.rfind('/') + 1);
   const Words words(argv + (argc > 0 ? 1 : 0), argv + argc);

@@ -70,6 +70,7 @@ void Core::end_turn(TimePoint now) {
 }
 
 bool Core::awaits_nodes(TimePoint now) {
+  // The wait ends by time as well: it is judged by now.
   engine_.begin_turn(now);
   return workload_.nodes().awaits_nodes();
 }

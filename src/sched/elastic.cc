@@ -1,3 +1,7 @@
+// Every answer is found by trying: a copy of the snapshot in which the job waits with another
+// number of slots, and the fast path asked whether it would start. Halving finds the most slots in
+// O(log(max)) tries.
+
 #include "sched/elastic.h"
 
 #include <algorithm>
@@ -20,6 +24,8 @@ class WhatIf {
   WhatIf(const ClusterSnapshot& snapshot, const Plan& plan, const ElasticJob& job, TimePoint now,
          const RequestOf& request_of)
       : snapshot_(snapshot), plan_(plan), job_(job), now_(now), request_of_(request_of) {
+    // What runs gives back its room first: it would start anew, in that room and what is beside
+    // it.
     if (snapshot_.find_running(job.job.id) != nullptr) snapshot_.end_job(job.job.id);
   }
 
@@ -27,6 +33,7 @@ class WhatIf {
   /// there is one. What fits on more fits on fewer.
   std::optional<std::uint32_t> most(std::uint32_t low, std::uint32_t high,
                                     const PendingJob* other) {
+    // The most is tried first: on an idle cluster that is the answer.
     if (starts(high, other)) return high;
     if (low == high || !starts(low, other)) return std::nullopt;
     while (high - low > 1) {
@@ -46,9 +53,11 @@ class WhatIf {
       put(snapshot_, std::move(changed));
       return would_start(snapshot_, job_.job.id).has_value();
     }
+    // A copy for each try: the second job is judged with the first one started.
     ClusterSnapshot both = snapshot_;
     // The room that was kept for the other one is what it would start in.
     std::erase_if(plan_.windows, [&](const Window& window) { return window.job == other->id; });
+    // The better ranked of the two would be started first, whichever it is.
     const bool is_first = changed.rank() < other->rank();
     const JobId first = is_first ? changed.id : other->id;
     const JobId second = is_first ? other->id : changed.id;
@@ -131,6 +140,7 @@ std::optional<Resize> resize_of(const ElasticJob& job, const ClusterSnapshot& sn
   } else if (!job.is_steady) {
     return std::nullopt;
   } else if (const PendingJob* waiting = first_waiting(snapshot, plan, job)) {
+    // Nothing to give up: the waiting job waits for somebody else.
     if (job.slots <= job.min) return std::nullopt;
     const PendingJob least = at_least(*waiting, all, request_of);
     slots = WhatIf(snapshot, plan, job, now, request_of).most(job.min, job.slots - 1, &least);

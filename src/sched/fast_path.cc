@@ -1,3 +1,7 @@
+// The fast path places one job beside what the plan has decided. Two things keep it from
+// overtaking: windows of the plan are kept in the timeline, and nodes that a better ranked job
+// could start on, for reasons that the plan has not seen, are taken out of what is allowed.
+
 #include "sched/fast_path.h"
 
 #include <algorithm>
@@ -35,6 +39,8 @@ NodeSet nodes_wanted_before(const ClusterSnapshot& snapshot, const Shape& shape,
 /// Room as the plan keeps it: windows of jobs that still wait, other than the job's own.
 Timeline timeline_with_windows(const ClusterSnapshot& snapshot, const Plan& plan, JobId job,
                                TimePoint now) {
+  // The windows are those of an older state: Timeline::keep lets them overlap with what started
+  // since.
   Timeline timeline(snapshot, now, plan.options);
   for (const Window& window : plan.windows) {
     // A job may take the room that was kept for itself, and what has started needs none.
@@ -47,6 +53,7 @@ Timeline timeline_with_windows(const ClusterSnapshot& snapshot, const Plan& plan
 /// `free`: what is free now, of which the snapshot's own counts what is overdue as taken.
 void refresh(FastMemo& memo, const ClusterSnapshot& snapshot, const FreeTable& free,
              bool is_overdue_free) {
+  // A memo of a later revision would be of another snapshot.
   const bool is_same = memo.revision > 0 && memo.revision <= snapshot.revision() &&
                        memo.config_revision == snapshot.config_revision() && !is_overdue_free;
   const auto changes = is_same ? snapshot.changed_since(memo.revision) : std::nullopt;
@@ -62,6 +69,7 @@ void refresh(FastMemo& memo, const ClusterSnapshot& snapshot, const FreeTable& f
     for (std::uint32_t i = 0; i < snapshot.node_count(); ++i) look_at(NodeIndex(i));
   }
   memo.config_revision = snapshot.config_revision();
+  // 0: with overdue jobs counted as free nothing of this call is right for the next.
   memo.revision = is_overdue_free ? 0 : snapshot.revision();
 }
 
@@ -92,10 +100,12 @@ class FastPath {
       if (!takes_work(snapshot_, shape_, partition)) continue;
       const QueueRank rank{snapshot_.partition(partition).priority_tier, job_.rank()};
       const NodeSet all = nodes_for(snapshot_, shape_, partition);
+      // First without the nodes of others; only a failure asks whether they were the reason.
       const NodeSet open = all - spoken_for(rank, timeline, order, *newer);
       if (auto nodes = placement_in(shape_, partition, timeline, order, open)) {
         return Start{job_.id, partition, now_ + shape_.time_limit, std::move(*nodes)};
       }
+      // That somebody goes first says more than that another partition has no room.
       if (hesitation == Hesitation::kOutranked) continue;
       hesitation = placement_in(shape_, partition, timeline, order, all) ? Hesitation::kOutranked
                                                                          : Hesitation::kNoRoom;
@@ -111,11 +121,14 @@ class FastPath {
                      std::span<const NodeIndex> order,
                      std::span<const std::pair<std::uint64_t, JobId>> newer) const {
     NodeSet wanted(snapshot_.node_count());
+    // Room that the plan saw and left is for anybody: only what was freed since is weighed.
     if (!freed_.empty()) {
       for (const Shape& shape : snapshot_.shapes()) {
         if (shape.serial == 0 || shape.ready.empty()) continue;
+        // The shape's best stands for all of them: they need the same.
         const NodeSet nodes =
             nodes_wanted_before(snapshot_, shape, *shape.ready.begin(), rank) & freed_;
+        // Nothing that another shape has not claimed yet: to place it would change nothing.
         if (nodes.empty() || nodes == (wanted & nodes)) continue;
         if (could_start(shape, timeline, order, nodes)) wanted |= nodes;
       }
@@ -124,6 +137,7 @@ class FastPath {
       const PendingJob* other = snapshot_.find_pending(id);
       if (other == nullptr || id == job_.id) continue;
       const Shape& shape = snapshot_.shape(snapshot_.shape_of(id));
+      // It may have become ready and have been held again since.
       if (shape.ready.contains(other->rank()))
         wanted |= nodes_wanted_before(snapshot_, shape, other->rank(), rank);
     }
@@ -176,6 +190,7 @@ class FastPath {
                         node_rule(snapshot_.inventory(), request, partition));
     const NodeLimits limits = node_limits(request, snapshot_.partition(partition)).limits;
     Seeking how{Effort::kQuick};  // what takes longer to place waits for the plan
+    // Nodes without a free CPU take no task: on a full cluster this leaves few.
     return place_widest(fitter, interval, limits, order, allowed & memo_.with_cpus, &how);
   }
 

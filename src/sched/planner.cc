@@ -1,3 +1,5 @@
+// The planner is its memo: a pass has no state that outlives it.
+
 #include "sched/planner.h"
 
 #include "sched/backfill/pass.h"

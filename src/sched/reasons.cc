@@ -1,3 +1,7 @@
+// What stands in a job's way is asked of the snapshot as it is now, not kept by the pass: a plan
+// stays small, and a job that nobody asks about costs nothing. The order in which details are
+// given is the order in which the word is chosen.
+
 #include "sched/reasons.h"
 
 #include <fmt/format.h>
@@ -11,6 +15,7 @@
 namespace muster::sched {
 namespace {
 
+// What a person reads: the first to end matter, not all of a full cluster.
 constexpr std::size_t kJobMax = 8;
 constexpr std::size_t kNodeMax = 64;
 
@@ -32,6 +37,7 @@ class Explanation {
       is_open = explain_partition(partition) || is_open;
     if (const Window* window = plan_.window_of(job_.id)) {
       reasons_.expected_start = window->start;
+      // Also those of a lower tier: the window that begins first is meant.
       for (const NodeAmount& amount : window->nodes) reasons_.planned_nodes.push_back(amount.node);
     }
     if (is_open && is_ready()) explain_rank();
@@ -45,6 +51,7 @@ class Explanation {
  private:
   bool is_ready() const {
     if (shape_.ready.empty()) return false;
+    // Its best is the usual question, and is answered without a search.
     return shape_.ready.begin()->job == job_.id || shape_.ready.contains(job_.rank());
   }
   void say(ReasonDetail detail) { reasons_.details.push_back(std::move(detail)); }
@@ -53,6 +60,7 @@ class Explanation {
     if (job_.hold != PendingReason::kNone) {
       say({job_.hold, std::string(pending_reason_word(job_.hold)), 0, 0, {}, {}});
     }
+    // Absolute times, in seconds since 1970, as these details have numbers only.
     if (job_.eligible_time > plan_.now) {
       const auto seconds = static_cast<std::uint64_t>(job_.eligible_time.seconds());
       say({PendingReason::kBeginTime,
@@ -75,10 +83,13 @@ class Explanation {
   PendingReason refusal_in(PartitionIndex partition) const {
     const PendingReason now = partition_refusal(snapshot_, *shape_.demand_in(partition).request,
                                                 job_.time_limit, partition);
+    // The partition as it is now goes before what the plan knew of it.
     if (now != PendingReason::kNone) return now;
+    // The outcomes rise by shape: found by halves, not by a walk over all.
     const auto of_shape = std::ranges::equal_range(plan_.outcomes, snapshot_.shape_of(job_.id), {},
                                                    &ShapeOutcome::shape);
     for (const ShapeOutcome& outcome : of_shape) {
+      // The serial tells a shape from one that had its place before.
       if (outcome.serial == shape_.serial && outcome.partition == partition) return outcome.refusal;
     }
     return PendingReason::kNone;
@@ -101,6 +112,7 @@ class Explanation {
   }
 
   ReasonDetail refusal_detail(PartitionIndex index, PendingReason refusal) const {
+    // There is nothing to name: the partition is no longer configured.
     if (refusal == PendingReason::kPartitionConfig) return unmet(refusal, "partition is gone");
     const PartitionConfig& partition = snapshot_.partition(index);
     const ResourceRequest& request = *shape_.demand_in(index).request;
@@ -120,6 +132,7 @@ class Explanation {
         return {refusal,
                 fmt::format("node limit of partition {}", partition.name),
                 request.min_nodes,
+                // Of the two bounds the one that it breaks.
                 request.min_nodes < partition.min_nodes ? partition.min_nodes : partition.max_nodes,
                 {},
                 {}};
@@ -140,6 +153,7 @@ class Explanation {
               wanted,  members.count(),
               {},      {}};
     }
+    // Who asks for nodes by name wants to know which of those are out.
     const NodeSet out =
         (refusal == PendingReason::kReqNodeNotAvail ? shape_.demand.required : members) -
         snapshot_.usable();
@@ -165,6 +179,7 @@ class Explanation {
         {}};
     room.nodes.for_each([&](NodeIndex node) {
       const auto now = candidate_at(fitter, node, snapshot_.free().at(node));
+      // An empty node that would take no more is not what is missing.
       const auto empty = candidate_at(fitter, node, snapshot_.inventory().total.at(node));
       if (empty && (!now || now->tasks < empty->tasks || now->shares != empty->shares))
         room.short_of.set(node);
@@ -197,6 +212,7 @@ class Explanation {
       return true;
     };
     const NodeSet missing = demand.required - room.with_room;
+    // Nodes by name before nodes by number: who lacks those has no use for others.
     bool is_said = lacks("nodes asked for by name, with room now", demand.required_count,
                          (demand.required & room.with_room).count(), missing);
     if (!is_said) {
@@ -204,12 +220,14 @@ class Explanation {
                                   room.nodes.count(), name),
                       limits.min, room.tasks.size(), room.nodes - room.with_room);
     }
+    // All kinds of devices, not only the first: each may have another job to wait for.
     for (std::size_t i = 0; i < demand.per_job.size(); ++i) {
       is_said = lacks(fmt::format("{} free on those nodes of partition {}", amount_name(request, i),
                                   name),
                       demand.per_job[i].count, room.shares[i], room.short_of) ||
                 is_said;
     }
+    // Only the best nodes count where the job may have no more.
     const bool is_bounded = limits.max < room.tasks.size();
     std::ranges::sort(room.tasks, std::greater<>());
     if (is_bounded) room.tasks.resize(limits.max);
@@ -219,6 +237,7 @@ class Explanation {
                                       : std::string("the nodes with room");
     is_said = is_said || lacks(fmt::format("tasks that {} of partition {} take now", on, name),
                                least_task_count(request, limits), tasks, room.short_of);
+    // Nothing is lacking, and yet together it fits nowhere: the layout says why not.
     if (is_said || place_now(index, fitter, limits)) return;
     ReasonDetail detail{PendingReason::kResources,
                         fmt::format("on nodes of partition {}, each of what is asked for is free, "
@@ -239,6 +258,7 @@ class Explanation {
         .has_value();
   }
   static std::string amount_name(const ResourceRequest& request, std::size_t job_need) {
+    // Needs of count 0 are left out when a demand is compiled: places are counted without them.
     std::size_t place = 0;
     for (const GresAmount& amount : request.gres_per_job) {
       if (amount.count == 0) continue;
@@ -258,6 +278,7 @@ class Explanation {
   /// Running jobs on `nodes`, those that end first.
   std::vector<JobId> first_to_end(const NodeSet& nodes) const {
     std::vector<JobId> result;
+    // By end: the walk stops at the eighth that is found.
     for (const ExpectedEnd& end : snapshot_.ends()) {
       const auto& amounts = snapshot_.running_slot(end.slot).nodes;
       if (std::ranges::any_of(amounts,
@@ -273,6 +294,7 @@ class Explanation {
   void explain_rank() {
     const Rank& best = *shape_.ready.begin();
     is_outranked_ = best < job_.rank();
+    // The word is decided; who exactly is for those who read the details.
     if (is_brief_ && is_outranked_) return;
     ReasonDetail detail{
         PendingReason::kPriority, "jobs of higher rank wait for the same nodes", 0, 0, {}, {}};
@@ -282,6 +304,7 @@ class Explanation {
       if (is_brief_) break;
       if (detail.blocking_jobs.size() < kJobMax) detail.blocking_jobs.push_back(window.job);
     }
+    // Beyond kJobMax by one at most: the best of the shape is always named.
     if (is_outranked_ &&
         std::ranges::find(detail.blocking_jobs, best.job) == detail.blocking_jobs.end()) {
       ++detail.found;
@@ -292,12 +315,14 @@ class Explanation {
   }
   bool goes_before(const QueueRank& other) const {
     return std::ranges::any_of(job_.partitions, [&](PartitionIndex partition) {
+      // A partition may have gone since the job was submitted.
       return partition.value() < snapshot_.config().partitions.size() &&
              other < QueueRank{snapshot_.partition(partition).priority_tier, job_.rank()};
     });
   }
   bool shares_nodes(const Window& window) const {
     const PendingJob* other = snapshot_.find_pending(window.job);
+    // It may have started or ended since the plan.
     if (other == nullptr) return false;
     return snapshot_.shape(snapshot_.shape_of(window.job)).reach.intersects(shape_.reach);
   }
@@ -305,12 +330,14 @@ class Explanation {
   void choose_word(bool is_open) {
     if (reasons_.details.empty()) return;
     const PendingReason first = reasons_.details.front().reason;
+    // What the job has by itself stands before anything about partitions.
     const bool is_jobs_own = job_.hold != PendingReason::kNone ||
                              first == PendingReason::kBeginTime ||
                              first == PendingReason::kJobArrayTaskLimit;
     if (is_jobs_own || !is_open) {
       reasons_.word = first;
     } else {
+      // Slurm says Resources for who is next and Priority for who waits behind somebody.
       const bool is_head = plan_.window_of(job_.id) != nullptr || !is_outranked_;
       reasons_.word = is_head ? PendingReason::kResources : PendingReason::kPriority;
     }
@@ -332,6 +359,7 @@ class Explanation {
 Outcome outcome_of(const ClusterSnapshot& snapshot, const Plan& plan, JobId job) {
   Placed placed{0, 0};
   for (std::size_t i = 0; i < plan.starts.size(); ++i) {
+    // Elements of an array start one by one under one record: they are counted.
     if (plan.starts[i].job != job) continue;
     if (placed.count++ == 0) placed.start = i;
   }

@@ -1,3 +1,7 @@
+// The answer comes from the same place() that plans, on an empty cluster: what is let in can be
+// placed. Only where it says no are the single causes looked for, from the most specific (a name)
+// to the least (the sum), since Slurm's text alone does not say what to change.
+
 #include "sched/satisfiable.h"
 
 #include <fmt/format.h>
@@ -15,6 +19,7 @@
 namespace muster::sched {
 namespace {
 
+// Slurm's texts of slurm_strerror(): scripts look for them.
 constexpr const char* kNotAvailable = "Requested node configuration is not available";
 constexpr const char* kNodeCount = "Node count specification invalid";
 constexpr const char* kTimeLimit =
@@ -38,6 +43,7 @@ class Question {
     if (demand_.has_unknown_name) return false;
     // By weight alone: whether there is a place does not depend on which node comes first.
     Seeking how{Effort::kVerdict};
+    // A search that was broken off is no refusal: the planner will say.
     return place(fitter_, WholeCluster(inventory_), limits, inventory_.by_weight,
                  demand_.feasible & members_, &how)
                .has_value() ||
@@ -72,6 +78,7 @@ class Question {
         return refuse(kBadNodeName, fmt::format("nodelist: there is no node {}", name));
       }
     }
+    // All names are known here: there were more needs than shares have room for.
     if (demand_.per_job.size() >= kJobNeedMax && demand_.has_unknown_name) {
       return refuse(kBadGres,
                     fmt::format("gres: at most {} kinds can be asked for per job", kJobNeedMax));
@@ -99,6 +106,7 @@ class Question {
     }
     const std::uint32_t matching = (demand_.feasible & members_).count();
     if (matching >= limits.min) return std::nullopt;
+    // Where features were asked for, Slurm's text for those.
     return refuse(request().features.alternatives.empty() ? kNotAvailable : kBadFeature,
                   fmt::format("features, sockets, cores, threads, tmp and excluded nodes leave {} "
                               "of {} nodes, {} needed",
@@ -108,6 +116,7 @@ class Question {
   template <class Get>
   std::uint64_t best(Get get) const {
     std::uint64_t result = 0;
+    // Over nodes that match: a large node of another kind does not help.
     (demand_.feasible & members_).for_each([&](NodeIndex node) {
       result = std::max<std::uint64_t>(result, get(node));
     });
@@ -124,6 +133,7 @@ class Question {
         {request().is_overcommit ? 1U : request().cpus_per_task, request().min_cpus_per_node});
     const std::uint64_t cpu_best = best([&](NodeIndex node) {
       const std::uint32_t own = inventory_.nodes[node.value()].cpus;
+      // MaxCPUsPerNode counts as the size of each node there.
       return partition_.max_cpus_per_node == 0 ? own : std::min(own, partition_.max_cpus_per_node);
     });
     if (cpus > cpu_best) return say("cpus", cpus, cpu_best);
@@ -158,6 +168,7 @@ class Question {
   std::string explain_total(NodeLimits limits) const {
     std::uint64_t nodes = 0;
     std::uint64_t tasks = 0;
+    // Of the first need alone: a sum over different devices would say nothing.
     std::uint64_t devices = 0;
     (demand_.feasible & members_).for_each([&](NodeIndex node) {
       const auto candidate = candidate_at(fitter_, node, inventory_.total.at(node));

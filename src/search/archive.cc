@@ -1,3 +1,7 @@
+// The same calls write and read: a field list in each method serves both ways, so that they cannot
+// differ. Numbers are little-endian of fixed width; doubles travel as bits, because a search that
+// is read back must decide exactly as before.
+
 #include "search/archive.h"
 
 #include <bit>
@@ -27,16 +31,20 @@ void transfer_items(Archive& archive, Items& items, Transfer&& transfer) {
   std::uint64_t count = items.size();
   archive.field(count);
   for (std::uint64_t i = 0; i < count && archive.is_ok(); ++i) {
+    // Made one by one: a count that bytes made up must not allocate before items follow.
     if (archive.is_reading()) items.emplace_back();
     transfer(items[i]);
   }
 }
 
 void transfer_json(Archive& archive, Json& value, int depth) {
+  // The index of the variant is the format: its order is fixed by what is stored.
   auto kind = static_cast<std::uint8_t>(value.value().index());
   archive.field(kind);
   if (archive.is_reading()) {
     value = kind == 5 ? Json(Json::Array{}) : kind == 6 ? Json(Json::Object{}) : Json();
+    // Bytes may come from a damaged file: refused. What is written was parsed within the depth: a
+    // bug.
     if (depth > kDepthMax) return archive.refuse();
   }
   CHECK(depth <= kDepthMax, "a value lies deeper than any that is read");
@@ -60,6 +68,7 @@ void transfer_json(Archive& archive, Json& value, int depth) {
 }  // namespace
 
 void Archive::field(double& value) {
+  // Bits and not text: NaN and infinity are among the results of trials.
   auto bits = std::bit_cast<std::uint64_t>(value);
   field(bits);
   value = std::bit_cast<double>(bits);

@@ -1,3 +1,7 @@
+// Each trial is judged when it comes to a rung, among those that came before it: nobody waits, and
+// a trial that came early may go on that later ones would have stopped. A stop is decided by rank
+// at that moment and is never taken back.
+
 #include "search/async_halving.h"
 
 #include <limits>
@@ -24,12 +28,15 @@ std::optional<WantedRun> AsyncHalvingMethod::next_run(SearchView& view) {
 
 void AsyncHalvingMethod::reported(TrialIndex trial, const TrialReport& report,
                                   std::vector<StopTrial>& stops) {
+  // It has ended or was stopped here: reports that were under way still come.
   const auto found = at_.find(trial);
   if (found == at_.end()) return;
   std::uint32_t& rung = found->second;
+  // A report may have passed several rungs: it is judged at each.
   while (report.time >= static_cast<double>(units_[rung])) {
     const std::uint32_t rank = insert_ranked(rungs_[rung], {trial, report.metric});
     const auto count = static_cast<std::uint32_t>(rungs_[rung].size());
+    // At least the best one goes on, so that a first trial is not stopped for being alone.
     const auto cut = std::max(1U, static_cast<std::uint32_t>(count / config_.divisor));
     const bool is_top = rung + 1 == units_.size();
     if (is_top || rank >= cut) {
@@ -47,6 +54,8 @@ void AsyncHalvingMethod::exited(TrialIndex trial, TrialExit exit, std::optional<
                                 std::vector<StopTrial>&) {
   const auto found = at_.find(trial);
   if (found == at_.end()) return;
+  // Counts as never begun: its results are taken from the rungs, and another trial takes its
+  // number.
   if (exit == TrialExit::kInvalidHparams) {
     --counted_;
     for (auto& entries : rungs_)
@@ -55,6 +64,7 @@ void AsyncHalvingMethod::exited(TrialIndex trial, TrialExit exit, std::optional<
     return;
   }
   if (exit != TrialExit::kCompleted) {
+    // At the end of the ranking: infinity is worse than any result.
     rungs_[found->second].push_back({trial, std::numeric_limits<double>::infinity()});
   }
   leave(trial);
@@ -74,6 +84,7 @@ std::optional<double> AsyncHalvingMethod::awaits(TrialIndex trial) const {
 /// Most of the work is in the first rung, until all trials have been there.
 double AsyncHalvingMethod::progress(double) const {
   const double total = config_.max_trials;
+  // A fifth is left for the higher rungs, as in Determined: trials there are few.
   if (ended_ == 0 || rungs_[0].size() < config_.max_trials)
     return static_cast<double>(rungs_[0].size()) / (1.2 * total);
   return std::max(ended_ / total, 1 / 1.2);

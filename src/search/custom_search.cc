@@ -1,3 +1,7 @@
+// The client decides; the method holds what it has not yet heard of and what it has asked for.
+// Events are numbered from 1 and wait until one is answered; an answer names the event that it
+// follows, so that a client which repeats itself is heard once.
+
 #include "search/custom_search.h"
 
 #include <fmt/format.h>
@@ -9,6 +13,7 @@ namespace muster::search {
 
 CustomMethod::CustomMethod() { tell(CustomEventKind::kInitialOperations, ""); }
 
+// Lifetime of the reference: until the next event.
 CustomEvent& CustomMethod::tell(CustomEventKind kind, const std::string& request) {
   events_.push_back({++last_event_, kind, request});
   return events_.back();
@@ -38,6 +43,7 @@ std::optional<WantedRun> CustomMethod::next_run(SearchView& view) {
   member.trial = view.next_trial;
   by_trial_[view.next_trial] = number;
   run.hparams = std::move(member.hparams);
+  // A trial that began has them itself; only those that wait count against the bound.
   forget_hparams(member);
   run.source = member.source;
   return run;
@@ -50,6 +56,7 @@ void CustomMethod::tell_validated(const Member& member, std::uint64_t length) {
 }
 
 std::vector<std::string> CustomMethod::sources() const {
+  // Of trials that have not begun: the checkpoint that they will begin from must not be deleted.
   std::vector<std::string> found;
   for (const Member& member : members_) {
     if (!member.trial && !member.is_over && !member.source.empty()) found.push_back(member.source);
@@ -76,10 +83,12 @@ void CustomMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double
                           std::vector<StopTrial>&) {
   Member& member = members_[by_trial_.at(trial)];
   if (member.is_over) return;
+  // Complete though more was asked of it: to the client that is too early.
   const bool is_early = exit != TrialExit::kCompleted || !member.targets.empty();
   member.is_over = true;
   member.trains = false;
   member.targets.clear();
+  // It may have waited for its turn to go on.
   std::erase(wanting_, by_trial_.at(trial));
   if (is_early) tell(CustomEventKind::kTrialExitedEarly, member.request).exit = exit;
   tell(CustomEventKind::kTrialClosed, member.request);
@@ -129,6 +138,7 @@ Status CustomMethod::check(const SearchOperation& one) const {
                   fmt::format("a custom search has at most {} trials", kCustomTrialMax),
                   "begin another experiment");
     }
+    // Bounded because the whole state is stored at every step of the search.
     if (waiting_bytes_ + one.hparams.size() > kCustomWaitingMax) {
       return fail(ErrorCode::kFailedPrecondition,
                   fmt::format("trials that have not begun have more than {} KiB of hyperparameters",
@@ -164,7 +174,10 @@ Status CustomMethod::check(const OperationsInput& input) const {
                 fmt::format("triggeredByEvent: there is no event {} yet", input.trigger),
                 "answer an event of searcher_events");
   }
+  // A repeat, or an answer after the end: operate() will ignore it, so it is no error.
   if (verdict_ || input.trigger <= answered_) return {};
+  // Each operation is checked as if those before it were done: a list may create a trial and let
+  // it train.
   CustomMethod rehearsal = *this;
   std::vector<StopTrial> ignored;
   for (const SearchOperation& one : input.operations) {
@@ -191,18 +204,22 @@ void CustomMethod::apply(const SearchOperation& one, const Json& hparams,
       return;
     }
     case SearchVerb::kValidateAfter:
+      // Only of one that waits: one that trains will report again, and past this place.
       if (!member->trains && member->reached &&
           member->reached->time >= static_cast<double>(one.length)) {
         return tell_validated(*member, one.length);  // it has been there
       }
       member->targets.push_back(one.length);
+      // Sorted, as the client may ask for an earlier place after a later one.
       std::ranges::sort(member->targets);
+      // With more than one it is in the queue already.
       if (!member->trains && member->targets.size() == 1)
         wanting_.push_back(by_request_.find(one.request)->second);
       return;
     case SearchVerb::kClose: member->is_closing = true; return end_if_done(*member, stops);
     case SearchVerb::kSetProgress: progress_ = one.progress; return;
     case SearchVerb::kShutDown:
+      // One that waits ends at once, one that trains is asked to stop.
       for (Member& open : members_) {
         if (!open.is_over) end(open, StopCause::kSearchOver, stops);
       }
@@ -215,8 +232,11 @@ void CustomMethod::operate(const OperationsInput& input, std::span<const Json> h
                            std::vector<StopTrial>& stops) {
   if (input.trigger <= answered_ || input.trigger > last_event_) return;
   answered_ = input.trigger;
+  // All events up to the one that is answered: the client read them in order.
   std::erase_if(events_, [&](const CustomEvent& event) { return event.id <= input.trigger; });
+  // After kShutDown nothing in the list counts.
   for (std::size_t i = 0; i < input.operations.size() && !verdict_; ++i) {
+    // What has become impossible since it was checked is left out; the rest still counts.
     if (check(input.operations[i]).has_value()) apply(input.operations[i], hparams[i], stops);
   }
 }
@@ -224,6 +244,7 @@ void CustomMethod::operate(const OperationsInput& input, std::span<const Json> h
 void CustomMethod::archive(Archive& archive) {
   archive.fields(members_, wanting_, events_, last_event_, answered_, progress_, waiting_bytes_,
                  verdict_);
+  // Both maps follow from the members, and are not stored.
   if (archive.is_reading()) index();
 }
 

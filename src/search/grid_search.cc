@@ -7,6 +7,7 @@ namespace muster::search {
 std::optional<WantedRun> GridMethod::next_run(SearchView&) {
   if (left_ == 0) return std::nullopt;
   WantedRun run;
+  // From the last point down: what is left is one number, which is all of the state.
   run.hparams = grid_.point(--left_);
   return run;
 }

@@ -1,3 +1,6 @@
+// Draws and grid points of each kind of domain. The order in which chance is asked for belongs to
+// the result: one number for each hyperparameter, in the order of the space.
+
 #include "search/hyper_sample.h"
 
 #include <algorithm>
@@ -18,6 +21,7 @@ struct Sampler {
     return domain.minval + rng.unit() * (domain.maxval - domain.minval);
   }
   Json operator()(const LogDomain& domain) const {
+    // Even over the exponents: each power of the base is as likely as another.
     return std::pow(domain.base, domain.minval + rng.unit() * (domain.maxval - domain.minval));
   }
   Json operator()(const CategoricalDomain& domain) const {
@@ -38,11 +42,13 @@ struct GridAxis {
   std::vector<Json> operator()(const CategoricalDomain& domain) const { return domain.vals; }
   std::vector<Json> operator()(const IntDomain& domain) const {
     CHECK(domain.count, "a grid needs counts");
+    // No value twice where more points are asked for than there are whole numbers.
     const auto all = static_cast<std::uint64_t>(domain.maxval - domain.minval) + 1;
     const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(*domain.count, all));
     std::vector<Json> values;
     for (const double offset :
          spread(0, static_cast<double>(domain.maxval - domain.minval), count)) {
+      // The middle of a range of even length is rounded down, other points to the nearest.
       values.emplace_back(domain.minval +
                           (count == 1 ? static_cast<std::int64_t>(offset) : std::llround(offset)));
     }
@@ -78,6 +84,7 @@ std::vector<Json> grid_values(const HyperDomain& domain) { return std::visit(Gri
 Grid::Grid(const HyperSpace& space) : space_(space) {
   for (const Hyperparameter& one : space) {
     axes_.push_back(grid_values(one.domain));
+    // More points than 64 bits count are as many as there are: nobody reaches them.
     if (__builtin_mul_overflow(size_, std::uint64_t{axes_.back().size()}, &size_))
       size_ = UINT64_MAX;
   }
@@ -86,6 +93,7 @@ Grid::Grid(const HyperSpace& space) : space_(space) {
 Json Grid::point(std::uint64_t index) const {
   CHECK(index < size_, "no such point of the grid");
   std::vector<std::size_t> places(axes_.size());
+  // The last axis changes fastest: the index read as digits of mixed base.
   for (std::size_t i = axes_.size(); i-- > 0;) {
     places[i] = index % axes_[i].size();
     index /= axes_[i].size();

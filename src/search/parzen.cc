@@ -1,3 +1,7 @@
+// A density over one axis: a mixture of normal kernels about the observations, cut off at the
+// edges, and one broad kernel of the prior; for categories counts take the place of kernels.
+// Everything that does not depend on the value asked for is worked out when it is made.
+
 #include "search/parzen.h"
 
 #include <algorithm>
@@ -9,6 +13,7 @@
 namespace muster::search {
 namespace {
 
+// The prior weighs as much as one observation. Source: Optuna, prior_weight.
 constexpr double kPriorWeight = 1.0;
 constexpr double kFar = 9.0;         ///< deviations at which a kernel is below 1e-17 of its peak
 constexpr std::size_t kRecent = 25;  ///< observations that weigh in full
@@ -19,6 +24,8 @@ double normal_mass(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2);
 std::vector<double> mixture_weights(std::size_t count) {
   std::vector<double> weights(count, 1.0);
   if (count >= kRecent) {
+    // The oldest begin at 1/count and rise evenly to 1: what was observed long ago says less of
+    // where good values lie. Source: Optuna, default_weights.
     const std::size_t ramp = count - kRecent;
     const double least = 1.0 / static_cast<double>(count);
     for (std::size_t i = 0; i < ramp; ++i) {
@@ -34,6 +41,7 @@ std::vector<double> mixture_weights(std::size_t count) {
 
 /// Standard normal, by Box and Muller's method.
 double draw_normal(Rng& rng) {
+  // 1 - unit(): the logarithm of 0 is never asked for.
   const double radius = std::sqrt(-2.0 * std::log(1.0 - rng.unit()));
   return radius * std::cos(2.0 * std::numbers::pi * rng.unit());
 }
@@ -47,6 +55,7 @@ std::size_t draw_place(const Weights& weights, WeightOf weight_of, Rng& rng) {
     left -= weight_of(weights[i]);
     if (left < 0) return i;
   }
+  // Rounding may leave a rest above the sum of all weights.
   return weights.size() - 1;
 }
 
@@ -63,6 +72,7 @@ ParzenEstimator::ParzenEstimator(const ParzenAxis& axis, const std::vector<doubl
 }
 
 double ParzenEstimator::lower_edge() const {
+  // A whole number stands for everything that is rounded to it.
   return axis_.kind == ParzenAxis::Kind::kWhole ? axis_.low - 0.5 : axis_.low;
 }
 double ParzenEstimator::upper_edge() const {
@@ -82,6 +92,8 @@ void ParzenEstimator::add_normal_kernels(const std::vector<double>& observations
   std::vector<std::size_t> order(means.size());
   std::iota(order.begin(), order.end(), 0U);
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return means[i]; });
+  // Never narrower than a hundredth of the axis, and with few observations less narrow still.
+  // Source: Optuna, consider_magic_clip.
   const double least = width / std::min(100.0, 1.0 + static_cast<double>(means.size()));
   kernels_.resize(means.size());
   for (std::size_t place = 0; place < order.size(); ++place) {
@@ -90,6 +102,8 @@ void ParzenEstimator::add_normal_kernels(const std::vector<double>& observations
     const double above =
         place + 1 < order.size() ? means[order[place + 1]] - means[i] : high - means[i];
     double gap = std::max(below, above);
+    // At both ends only the neighbour counts, not the edge. Source: Optuna's consider_endpoints,
+    // off.
     if (order.size() >= 2 && place == 0) gap = above;
     if (order.size() >= 2 && place + 1 == order.size()) gap = below;
     const double deviation = i == prior ? width : std::clamp(gap, least, width);
@@ -105,6 +119,7 @@ void ParzenEstimator::add_normal_kernels(const std::vector<double>& observations
 void ParzenEstimator::add_category_weights(const std::vector<double>& observations,
                                            const std::vector<double>& weights) {
   const auto count = static_cast<std::size_t>(axis_.high) + 1;
+  // The prior's weight spread evenly over observations, so that no category has density 0.
   const double flat = kPriorWeight / static_cast<double>(weights.size());
   categories_.assign(count, 0.0);
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -145,6 +160,7 @@ double ParzenEstimator::log_density(double value) const {
     sum += kernel.factor *
            (is_whole ? normal_mass(z + half) - normal_mass(z - half) : std::exp(-0.5 * z * z));
   }
+  // Never the logarithm of 0: the difference of two densities is compared.
   return std::log(std::max(sum, std::numeric_limits<double>::min()));
 }
 

@@ -1,3 +1,7 @@
+// Rounds: all members train to the round's end, the worst are replaced by copies of the best with
+// hyperparameters that were moved a little, and the next round begins. A round ends when everybody
+// has arrived or gone; who went counts as the worst.
+
 #include "search/population_training.h"
 
 #include <algorithm>
@@ -20,6 +24,7 @@ struct Perturb {
   Json operator()(const CategoricalDomain&) const { return value; }
   Json operator()(const IntDomain& domain) const {
     const double to = moved(value.number().value_or(static_cast<double>(domain.minval)));
+    // Away from where it was, so that a small whole number changes at all.
     const double whole = is_up ? std::ceil(to) : std::floor(to);
     if (whole <= static_cast<double>(domain.minval)) return domain.minval;
     return whole >= static_cast<double>(domain.maxval) ? domain.maxval
@@ -29,6 +34,7 @@ struct Perturb {
     return std::clamp(moved(value.number().value_or(domain.minval)), domain.minval, domain.maxval);
   }
   Json operator()(const LogDomain& domain) const {
+    // A base below 1 turns the ends round.
     const auto [low, high] =
         std::minmax({std::pow(domain.base, domain.minval), std::pow(domain.base, domain.maxval)});
     return std::clamp(moved(value.number().value_or(low)), low, high);
@@ -52,6 +58,7 @@ Json explore(const HyperSpace& space, const Json& hparams, const PopulationTrain
 }
 
 std::uint64_t PopulationMethod::target_of(const Member& member) const {
+  // Of this member: a copy counts its units from its own beginning.
   return config_.length_per_round * (round_ - member.first_round + 1);
 }
 
@@ -85,8 +92,10 @@ void PopulationMethod::reported(TrialIndex trial, const TrialReport& report,
 
 void PopulationMethod::exited(TrialIndex trial, TrialExit, std::optional<double>,
                               std::vector<StopTrial>& stops) {
+  // A member that was replaced has no entry: its end was this method's own wish.
   if (!members_.contains(trial) || std::ranges::find(gone_, trial) != gone_.end()) return;
   gone_.push_back(trial);
+  // Its result of this round stands: it is only no longer there to go on.
   const bool is_waiting = std::ranges::find(results_, trial, &RungEntry::trial) != results_.end();
   std::erase_if(wanted_,
                 [&](const Wanted& wanted) { return !wanted.is_copy && wanted.source == trial; });
@@ -120,6 +129,7 @@ void PopulationMethod::end_round(std::vector<StopTrial>& stops) {
   if (is_last) return;
   // What failed within the part that goes on is replaced too, by copies of the best, round and
   // round.
+  // None, when all have failed: then there is nobody to copy.
   const auto going_on = static_cast<std::uint32_t>(wanted_.size());
   for (std::uint32_t i = 0; i + going_on < size && going_on > 0; ++i)
     wanted_.push_back({wanted_[i % going_on].source, true});

@@ -1,3 +1,7 @@
+// Trials stop at each rung and wait; one more result at a rung may raise its quota by one, and
+// then the best that waits is taken further. A trial is ended only when nobody can come to its
+// rung any more, since until then it may still be promoted.
+
 #include "search/promotion_asha.h"
 
 #include <limits>
@@ -15,6 +19,7 @@ PromotionAshaMethod::PromotionAshaMethod(const AsyncHalving& config, std::uint32
 std::optional<WantedRun> PromotionAshaMethod::next_run(SearchView& view) {
   WantedRun run;
   run.bracket = bracket_;
+  // A trial that may go on comes before a new one: it is nearer to a result.
   if (!promoted_.empty()) {
     run.trial = promoted_.front();
     promoted_.erase(promoted_.begin());
@@ -23,6 +28,7 @@ std::optional<WantedRun> PromotionAshaMethod::next_run(SearchView& view) {
   }
   if (counted_ >= config_.max_trials) return std::nullopt;
   ++counted_;
+  // Counted before it reports: close_out() must not close a rung that somebody is on the way to.
   ++rungs_[0].coming;
   at_[view.next_trial] = 0;
   run.hparams = sample(view.space, view.rng);
@@ -44,6 +50,7 @@ void PromotionAshaMethod::exited(TrialIndex trial, TrialExit exit, std::optional
   const std::uint32_t rung = found->second;
   const bool is_waiting = std::ranges::find(rungs_[rung].entries, trial, &RungEntry::trial) !=
                           rungs_[rung].entries.end();
+  // As if it had never begun: out of each rung, so that another may take its number.
   if (exit == TrialExit::kInvalidHparams) {
     --counted_;
     if (!is_waiting) --rungs_[rung].coming;
@@ -55,6 +62,7 @@ void PromotionAshaMethod::exited(TrialIndex trial, TrialExit exit, std::optional
     at_.erase(found);
     return;
   }
+  // It keeps its ranks in the rungs below, where others were judged by it.
   gone_.push_back(trial);
   std::erase(promoted_, trial);
   if (!is_waiting) arrive(trial, std::numeric_limits<double>::infinity(), stops);
@@ -63,6 +71,8 @@ void PromotionAshaMethod::exited(TrialIndex trial, TrialExit exit, std::optional
 
 /// One more result at the trial's rung: it, or another, may go on.
 void PromotionAshaMethod::arrive(TrialIndex trial, double metric, std::vector<StopTrial>& stops) {
+  // A trial that has failed is promoted like any other, and comes to the next rung at once: hence
+  // a loop.
   for (std::optional<TrialIndex> moving = trial; moving;) {
     const std::uint32_t index = at_.at(*moving);
     Rung& rung = rungs_[index];
@@ -94,6 +104,7 @@ void PromotionAshaMethod::arrive(TrialIndex trial, double metric, std::vector<St
 /// the best that waits there.
 std::optional<TrialIndex> PromotionAshaMethod::promotable(Rung& rung, TrialIndex arrived,
                                                           std::uint32_t rank) const {
+  // How many of so many results may go on: the best 1/divisor, rounded down.
   const auto quota = [this](std::size_t count) {
     return static_cast<std::uint32_t>(static_cast<double>(count) / config_.divisor);
   };
@@ -101,6 +112,7 @@ std::optional<TrialIndex> PromotionAshaMethod::promotable(Rung& rung, TrialIndex
   const std::uint32_t now = quota(rung.entries.size());
   if (rank < now) return arrived;
   if (now == before) return std::nullopt;
+  // By rank: the first that the old quota left out.
   const TrialIndex other = rung.entries[before].trial;
   if (std::ranges::find(rung.ahead, other) != rung.ahead.end()) return std::nullopt;
   return other;
@@ -110,6 +122,7 @@ std::optional<TrialIndex> PromotionAshaMethod::promotable(Rung& rung, TrialIndex
 /// that wait at it.
 void PromotionAshaMethod::close_out(std::vector<StopTrial>& stops) {
   if (rungs_[0].entries.size() < config_.max_trials) return;
+  // From the bottom up: a rung is only final once the one below it is.
   for (std::uint32_t i = 0; i + 1 < units_.size() && rungs_[i].coming == 0; ++i) {
     const Rung& rung = rungs_[i];
     const auto count = static_cast<std::uint32_t>(rung.entries.size());
@@ -117,6 +130,7 @@ void PromotionAshaMethod::close_out(std::vector<StopTrial>& stops) {
     for (std::uint32_t rank = 0; rank < count; ++rank) {
       const TrialIndex trial = rung.entries[rank].trial;
       const auto open = at_.find(trial);
+      // It has gone further, or has ended.
       if (open == at_.end() || open->second != i) continue;
       if (std::ranges::find(gone_, trial) == gone_.end()) {
         stops.push_back({trial, {StopCause::kRungCut, bracket_, i, rank, cut, count}});

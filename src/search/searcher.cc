@@ -1,3 +1,7 @@
+// The searcher guards a method from what a distributed system does to reports: repeats, reports
+// after a stop, metrics that are not numbers. It decides when a method is asked, and the method
+// decides what for.
+
 #include "search/searcher.h"
 
 #include <algorithm>
@@ -21,7 +25,10 @@
 namespace muster::search {
 namespace {
 
+// Seeds that fit a signed number of 32 bits.
 constexpr std::uint64_t kTrialSeeds = std::uint64_t{1} << 31;
+// So many in a row and no report between: the space itself makes no sense, or the code refuses
+// all.
 constexpr std::uint32_t kSenselessMax = 100;
 constexpr std::size_t kSealSize = sizeof(std::uint64_t);
 
@@ -57,6 +64,7 @@ std::string sealed(std::string state, const SearchConfig& config) {
   Archive made_from;
   std::size_t kind = config.method.index();
   bool smaller_is_better = config.smaller_is_better;
+  // Not max_concurrent_trials, which may be changed while the search runs.
   made_from.fields(kind, smaller_is_better);
   std::visit(ConfigFields{made_from}, config.method);
   std::uint64_t digest = Hasher().add(made_from.bytes()).add(state).digest();
@@ -109,7 +117,9 @@ Searcher::Searcher(const SearchConfig& config, HyperSpace space, std::uint64_t s
 
 Result<Searcher> Searcher::load(const SearchConfig& config, HyperSpace space,
                                 std::string_view bytes) {
+  // The chance comes from the state.
   Searcher searcher(config, std::move(space), 0);
+  // The digest of other bytes would not agree, however short they are.
   const std::string_view state = bytes.substr(0, bytes.size() - std::min(bytes.size(), kSealSize));
   if (bytes != sealed(std::string(state), config)) {
     return fail(ErrorCode::kCorruption, "a search's state cannot be read",
@@ -154,12 +164,15 @@ double Searcher::signed_metric(double metric) const {
 std::vector<SearchAction> Searcher::reported(TrialIndex trial, const TrialReport& report) {
   std::vector<SearchAction> actions;
   Trial* known = find(trial);
+  // A report without a time could not be put before or after anything.
   if (known == nullptr || known->phase != Phase::kTraining || std::isnan(report.time))
     return actions;
   if (known->target) {
+    // A report on the way to the target: the method is asked only about the target itself.
     if (report.time < static_cast<double>(*known->target)) return actions;
     set_phase(*known, Phase::kWaiting);
   }
+  // Somebody trains: the hyperparameters do make sense.
   senseless_ = 0;
   std::vector<StopTrial> stops;
   method_->reported(
@@ -183,6 +196,7 @@ std::vector<SearchAction> Searcher::exited(TrialIndex trial, TrialExit exit,
   if (exit == TrialExit::kCanceled) ++canceled_;
   std::vector<StopTrial> stops;
   if (metric) metric = signed_metric(*metric);
+  // An end that the method asked for is no news to it.
   if (!was_stopped) method_->exited(trial, exit, metric, stops);
   stop(stops, actions);
   if (senseless_ >= kSenselessMax) give_up(actions);
@@ -194,6 +208,7 @@ std::vector<SearchAction> Searcher::again(TrialIndex trial, TrialExit was) {
   std::vector<SearchAction> actions;
   Trial* known = find(trial);
   if (known == nullptr) return actions;
+  // An experiment that had ended goes on: it may be finished once more.
   is_finished_ = is_given_up_ = false;
   senseless_ = 0;
   if (known->phase == Phase::kEnded) {
@@ -235,6 +250,7 @@ std::vector<SearchAction> Searcher::set_max_concurrent(std::uint32_t limit) {
 }
 
 void Searcher::set_progress(TrialIndex trial, double progress) {
+  // It comes from the trial's own code.
   if (Trial* known = find(trial); known != nullptr && !std::isnan(progress))
     known->progress = std::clamp(progress, 0.0, 1.0);
 }
@@ -254,6 +270,7 @@ void Searcher::stop(const std::vector<StopTrial>& stops, std::vector<SearchActio
     Trial* known = find(one.trial);
     CHECK(known != nullptr, "a method stops trial {}, which is not there", one.trial.value());
     if (known->phase == Phase::kStopping || known->phase == Phase::kEnded) continue;
+    // One that waits has no run: there is nobody to wait for.
     set_phase(*known, known->phase == Phase::kWaiting ? Phase::kEnded : Phase::kStopping);
     actions.emplace_back(one);
   }
@@ -274,6 +291,7 @@ std::uint32_t Searcher::limit() const {
 /// of it.
 void Searcher::fill(std::vector<SearchAction>& actions) {
   if (is_finished_) return;
+  // One by one: each choice may depend on who has been begun before it.
   while (!is_given_up_ && training_count() < limit()) {
     SearchView view{*space_, rng_, TrialIndex(static_cast<std::uint32_t>(trials_.size())),
                     config_.max_concurrent_trials, training_};
@@ -281,6 +299,7 @@ void Searcher::fill(std::vector<SearchAction>& actions) {
     if (!run) break;
     launch(std::move(*run), actions);
   }
+  // Nothing trains, and the method wants nothing more or may not: the end.
   if (training_count() == 0 && (is_given_up_ || !method_->is_open())) close(actions);
 }
 
@@ -297,6 +316,7 @@ void Searcher::launch(WantedRun run, std::vector<SearchAction>& actions) {
   const TrialIndex trial(static_cast<std::uint32_t>(trials_.size()));
   trials_.push_back({Phase::kWaiting, run.bracket, run.target, 0});
   set_phase(trials_.back(), Phase::kTraining);
+  // Drawn in any case, so that a seed in the configuration changes no other choice.
   const auto drawn = static_cast<std::uint32_t>(rng_.below(kTrialSeeds));
   const std::uint32_t seed = config_.trial_seed.value_or(drawn);
   actions.emplace_back(CreateTrial{trial, seed, run.bracket, std::move(run.hparams), run.target,
@@ -315,8 +335,10 @@ void Searcher::close(std::vector<SearchAction>& actions) {
   is_finished_ = true;
   const auto count = static_cast<std::uint32_t>(trials_.size());
   SearchOutcome outcome = SearchOutcome::kCompleted;
+  // One that failed among others is a result; all of them are a failure of the experiment.
   if (is_given_up_ || (count > 0 && errored_ == count)) outcome = SearchOutcome::kFailed;
   if (!is_given_up_ && count > 0 && canceled_ == count) outcome = SearchOutcome::kCanceled;
+  // What a client has said about its own search goes before what we conclude.
   if (!is_given_up_) outcome = method_->verdict().value_or(outcome);
   actions.emplace_back(FinishSearch{outcome});
 }

@@ -1,3 +1,6 @@
+// A rung closes when everybody whom it awaits has come or gone; until then the best are not known.
+// Several brackets are run side by side, each in its own rung.
+
 #include "search/sync_halving.h"
 
 #include <algorithm>
@@ -9,6 +12,7 @@ namespace muster::search {
 namespace {
 
 std::uint64_t units_of_rung(const SyncBracketPlan& plan, std::uint32_t rung) {
+  // Only what is trained between two rungs: a trial goes on from where it was.
   return plan[rung].units - (rung > 0 ? plan[rung - 1].units : 0);
 }
 
@@ -20,6 +24,7 @@ SyncBracketPlan halving_bracket(const SyncHalving& config) {
   std::uint32_t trials = config.max_trials;
   for (const std::uint64_t at : units) {
     plan.push_back({trials, at});
+    // At least one comes to the top.
     trials = std::max(1U, trials / config.divisor);
   }
   return plan;
@@ -36,6 +41,7 @@ SyncHalvingMethod::SyncHalvingMethod(std::vector<SyncBracketPlan> plans)
 }
 
 std::optional<WantedRun> SyncHalvingMethod::next_run(SearchView& view) {
+  // The first bracket that wants somebody: later ones fill what room is left.
   for (std::uint32_t i = 0; i < brackets_.size(); ++i) {
     Bracket& bracket = brackets_[i];
     WantedRun run;
@@ -46,6 +52,7 @@ std::optional<WantedRun> SyncHalvingMethod::next_run(SearchView& view) {
       run.target = plans_[i][bracket.rung].units;
       return run;
     }
+    // New trials belong to the lowest rung, while it is open.
     if (bracket.rung > 0 || bracket.begun >= plans_[i][0].trials) continue;
     ++bracket.begun;
     bracket_of_[view.next_trial] = i;
@@ -71,6 +78,7 @@ void SyncHalvingMethod::exited(TrialIndex trial, TrialExit exit, std::optional<d
   const bool is_waiting =
       std::ranges::find(bracket.entries, trial, &RungEntry::trial) != bracket.entries.end();
   std::erase(bracket.promoted, trial);
+  // Only before its first result: later the others have been ranked against it.
   if (exit == TrialExit::kInvalidHparams && bracket.rung == 0 && !is_waiting) {
     --bracket.begun;  // another takes its place
     bracket_of_.erase(found);
@@ -99,6 +107,7 @@ void SyncHalvingMethod::close_rung(std::uint32_t index, std::vector<StopTrial>& 
   for (std::uint32_t rank = 0; rank < count; ++rank) {
     const TrialIndex trial = bracket.entries[rank].trial;
     const bool is_gone = std::ranges::find(bracket.gone, trial) != bracket.gone.end();
+    // Who has gone makes room for the next: as many go on as the plan says, if there are as many.
     if (!is_gone && promoted.size() < cut) {
       promoted.push_back(trial);
       continue;
@@ -108,6 +117,7 @@ void SyncHalvingMethod::close_rung(std::uint32_t index, std::vector<StopTrial>& 
     bracket_of_.erase(trial);
   }
   if (!is_top) ++bracket.rung;
+  // None, if all have gone: the bracket is at its end.
   bracket.awaited = static_cast<std::uint32_t>(promoted.size());
   bracket.promoted = std::move(promoted);
   bracket.entries.clear();

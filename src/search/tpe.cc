@@ -1,3 +1,8 @@
+// Each dimension by itself: the finished trials are divided into the best and the others, a
+// density is estimated for each, and of some draws from the first the one is chosen at which the
+// ratio of the two is greatest. Source: Bergstra et al. 2011, section 4.1: that maximises expected
+// improvement.
+
 #include "search/tpe.h"
 
 #include <algorithm>
@@ -20,6 +25,7 @@ struct AxisOf {
   }
   std::optional<ParzenAxis> operator()(const LogDomain& domain) const {
     if (domain.minval == domain.maxval) return std::nullopt;
+    // By exponents: nearness is a matter of powers there.
     return ParzenAxis{Kind::kReal, domain.minval, domain.maxval};
   }
   std::optional<ParzenAxis> operator()(const CategoricalDomain& domain) const {
@@ -80,9 +86,11 @@ void TpeMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double> m
   if (found == open_.end()) return;
   const bool is_senseless = exit == TrialExit::kInvalidHparams;
   if (is_senseless) --counted_;
+  // A failure is a result: its neighbourhood should be avoided.
   const bool is_worst = exit == TrialExit::kErrored || is_senseless || !metric;
   const Finished result{trial, is_worst ? std::numeric_limits<double>::infinity() : *metric,
                         std::move(found->second)};
+  // By trial and not by end: densities weigh older observations less.
   finished_.insert(std::ranges::lower_bound(finished_, trial, {}, &Finished::trial), result);
   open_.erase(found);
 }
@@ -98,6 +106,7 @@ TpeMethod::Place TpeMethod::random_place(Rng& rng) const {
 TpeMethod::Place TpeMethod::best_place(Rng& rng) const {
   std::vector<std::size_t> order(finished_.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  // Stable: of equal results the earlier trials are the best.
   std::ranges::stable_sort(order, {}, [this](std::size_t i) { return finished_[i].metric; });
   std::vector<bool> is_best(finished_.size(), false);
   for (std::size_t i = 0; i < best_count(order.size()); ++i) is_best[order[i]] = true;
@@ -108,12 +117,16 @@ TpeMethod::Place TpeMethod::best_place(Rng& rng) const {
     std::vector<double> others;
     for (std::size_t i = 0; i < finished_.size(); ++i)
       (is_best[i] ? best : others).push_back(finished_[i].place[d]);
+    // What trains counts as not among the best, so that its neighbourhood is not tried once more
+    // before it is known. Source: the constant liar of Ginsbourger et al., 2010; Optuna,
+    // constant_liar.
     for (const auto& [trial, open] : open_) others.push_back(open[d]);
     const ParzenEstimator good(*axes_[d], best);
     const ParzenEstimator bad(*axes_[d], others);
     double best_gain = -std::numeric_limits<double>::infinity();
     for (std::uint32_t i = 0; i < std::max(1U, config_.candidates); ++i) {
       const double value = good.draw(rng);
+      // log(l(x) / g(x)).
       const double gain = good.log_density(value) - bad.log_density(value);
       if (gain <= best_gain) continue;
       best_gain = gain;

@@ -1,3 +1,6 @@
+// The searcher with events in order of virtual time instead of jobs. A unit of training takes a
+// unit of time, and nothing waits for nodes.
+
 #include "search/virtual_search.h"
 
 #include <queue>
@@ -16,6 +19,7 @@ class VirtualRun {
       const Due due = due_.top();
       due_.pop();
       now_ = due.time;
+      // What was stopped meanwhile has ended where it was.
       if (!at(due.trial).stop) arrive(due.trial);
     }
     result_.makespan = now_;
@@ -33,6 +37,8 @@ class VirtualRun {
   VirtualTrial& at(TrialIndex trial) { return result_.trials[trial.value()]; }
 
   double next_stop(TrialIndex trial) const {
+    // Only the instants at which the search wants to hear of a trial: reports between change
+    // nothing.
     const auto awaited = searcher_.awaits(trial);
     return awaited && *awaited < trial_length_ ? *awaited : trial_length_;
   }
@@ -63,6 +69,7 @@ class VirtualRun {
   void perform_one(const ContinueTrial& go_on) { train(go_on.trial); }
   void perform_one(const StopTrial& stop) {
     at(stop.trial).stop = stop.reason;
+    // Ends at once: in virtual time there is nothing to save.
     perform(searcher_.exited(stop.trial, TrialExit::kCompleted, at(stop.trial).metric));
   }
   void perform_one(const FinishSearch& finish) { result_.outcome = finish.outcome; }

@@ -145,6 +145,8 @@ class AgentProgram final : public AgentWorld,
     if (controller_ != nullptr) controller_->send(message);
   }
   Result<TimePoint> launch(const std::vector<LaunchStep>& steps) override {
+    // One record with one sync for all of them, before the spawner hears of any: a step that runs
+    // stands in the spool.
     std::vector<const LaunchStep*> pointers;
     for (const LaunchStep& step : steps) pointers.push_back(&step);
     Status recorded;
@@ -290,6 +292,7 @@ class AgentProgram final : public AgentWorld,
   }
   /// The spawner reads at once, so a whole launch is written without waiting long.
   void send_spawner(const std::string& bytes) {
+    // Its length in four bytes, the lowest first, and then the record.
     std::string record(4, '\0');
     for (unsigned i = 0; i < 4; ++i)
       record[i] = static_cast<char>((bytes.size() >> (8 * i)) & 0xff);
@@ -531,6 +534,7 @@ int main(int argc, char** argv) {
       default: fmt::print(stderr, "{}", muster::kHelp); return 1;
     }
   }
+  // Whoever goes away shows as an error of the write to it.
   ::signal(SIGPIPE, SIG_IGN);
   ::umask(022);  // scripts lie in folders that their users pass through; what is private is made so
   if (const auto raised = muster::raise_open_files(muster::kDaemonFilesMin); !raised.has_value())

@@ -135,6 +135,7 @@ class CoreThread final : public AgentCalls {
   void receive(DiskStatus& note) { core_.refuse_new_work(note.refusal); }
 
   void receive(OutputStored& note) {
+    // Its node may be away: the agent sends again what nobody acknowledged.
     if (AgentSender* sender = (*senders_)[note.node.value()]) sender->send(note.answer);
   }
 

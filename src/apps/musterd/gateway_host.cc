@@ -37,6 +37,7 @@ GatewayHost::~GatewayHost() noexcept = default;
 
 kj::Promise<void> GatewayHost::pump() {
   return observer_.whenBecomesReadable().then([this] {
+    // Everything at once: the eventfd wakes again only for what comes into an empty channel.
     for (ToGateway& message : inbox_.take())
       std::visit([this](auto& body) { receive(body); }, message);
     return pump();
@@ -45,6 +46,7 @@ kj::Promise<void> GatewayHost::pump() {
 
 kj::Promise<void> GatewayHost::work(std::function<void()> computation) {
   auto [token, promise] = works_.open();
+  // In turn, however much each of them has to do.
   next_worker_ = (next_worker_ + 1) % channels_.background.size();
   channels_.background[next_worker_].push(BackgroundWork{std::move(computation), token});
   return promise.ignoreResult();
@@ -67,10 +69,12 @@ kj::Promise<Result<HistorySlice>> GatewayHost::history(UserId user, HistoryListi
 }
 kj::Promise<Result<std::string>> GatewayHost::blob(BlobId id) {
   auto [token, promise] = blobs_.open();
+  // Blobs lie in the journal.
   channels_.journal.push(FetchBlob{id, token});
   return kj::mv(promise);
 }
 kj::Promise<CallerNames> GatewayHost::names(UserId user, GroupId group) {
+  // A name service may take seconds: a thread of its own asks it.
   auto [token, promise] = names_.open();
   channels_.lookup.push(NamesQuery{user, group, token});
   return kj::mv(promise);

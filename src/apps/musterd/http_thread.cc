@@ -71,6 +71,7 @@ class HttpThread final : public api::ApiPort {
   kj::Promise<Status> ready() override {
     return gateway().refusal() ? Status(fail(*gateway().refusal())) : Status();
   }
+  // At once: this replica changes on this thread alone, between two events of the loop.
   kj::Promise<Status> look(const api::Caller& caller,
                            std::function<void(const ClusterState&)> see) override {
     const Status alive = gateway().check_token(caller.claims);
@@ -103,6 +104,7 @@ class HttpThread final : public api::ApiPort {
   api::ServiceBook& services() override { return services_; }
   kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string& host,
                                                   std::uint16_t port) override {
+    // KJ resolves names on a thread of its own. The address lives until the connection is made.
     return network_.parseAddress(host.c_str(), port).then([](kj::Own<kj::NetworkAddress> address) {
       auto connected = address->connect();
       return connected.attach(kj::mv(address));
@@ -110,6 +112,7 @@ class HttpThread final : public api::ApiPort {
   }
   TimePoint now() const override { return cluster_now(); }
   kj::Timer& timer() override { return timer_; }
+  // This and the next run on workers, as ApiPort asks: they use nothing of this object.
   std::optional<std::pair<UserId, GroupId>> find_user(const std::string& name) override {
     std::vector<char> buffer(1 << 16);
     passwd entry{};
@@ -203,6 +206,7 @@ class Listener final : private kj::TaskSet::ErrorHandler {
         book_.take(peer.name, peer.user && (*peer.user == operator_ || peer.user->value() == 0));
     if (entry.place == nullptr) return refuse(*connection);
     kj::HttpServer& server = entry.must_prove ? proving_ : server_;
+    // With the connection its part of the limits ends.
     tasks_.add(
         server.listenHttp(kj::mv(connection)).attach(kj::heap<api::Counter::Place>(entry.place)));
   }
@@ -243,8 +247,10 @@ class OwnWords final : public kj::ExceptionCallback {
 api::OwnHosts own_hosts(const DaemonOptions& options) {
   std::vector<std::string> names = options.own_hosts;
   names.insert(names.end(), options.http.hosts.begin(), options.http.hosts.end());
+  // HOST:PORT without the port.
   names.push_back(options.http.listen.substr(0, options.http.listen.rfind(':')));
   char host[256] = {};
+  // Browsers may also ask by what /etc/hosts calls this machine's addresses.
   if (::gethostname(host, sizeof host - 1) == 0) {
     std::ifstream file("/etc/hosts");
     const std::string text((std::istreambuf_iterator<char>(file)),
@@ -289,11 +295,13 @@ void run_http(Channels& channels, QueryReplica& replica, const DaemonOptions& op
   const api::HeaderIds ids(builder);
   const auto table = builder.build();
   const api::Router router = api::make_router();
+  // By the descriptors that this process may have open: each connection needs one.
   api::ConnectionLimits limits = api::connection_limits(
       open_files_max(), options.http.connections_max, options.http.peer_connections_max);
   api::ConnectionBook connections(limits);
   api::Counter busy;
   api::BodyBook bodies;
+  // Of one user or job by default: a quarter of as many requests as there may be connections.
   const std::size_t user_requests_max = options.http.user_requests_max != 0
                                             ? options.http.user_requests_max
                                             : std::max<std::size_t>(limits.all / 4, 64);
@@ -303,12 +311,14 @@ void run_http(Channels& channels, QueryReplica& replica, const DaemonOptions& op
   QuietErrors errors;
   kj::HttpServerSettings settings;
   settings.headerTimeout = kHeaderTimeout;
+  // Between two requests of one connection.
   settings.pipelineTimeout = kIdle;
   settings.errorHandler = errors;
   kj::Timer& timer = io.provider->getTimer();
   kj::HttpServerSettings proving_settings = settings;
   // Of the last connections, which must show a token at once.
   proving_settings.headerTimeout = kProvingTimeout;
+  // Two servers for each port, because KJ has timeouts for a server and not for a connection.
   const auto serve = [&](api::Door door, bool must_prove) {
     const api::Entrance entrance{door, must_prove};
     return kj::heap<kj::HttpServer>(
@@ -318,6 +328,7 @@ void run_http(Channels& channels, QueryReplica& replica, const DaemonOptions& op
         },
         must_prove ? proving_settings : settings);
   };
+  // The listener refers to both servers and comes last, so that it ends first.
   struct Port {
     kj::Own<kj::HttpServer> server;
     kj::Own<kj::HttpServer> proving;
@@ -334,6 +345,7 @@ void run_http(Channels& channels, QueryReplica& replica, const DaemonOptions& op
   };
   auto api_port = open_port(api::Door::kApi, served.listen_fd);
   auto services_port = open_port(api::Door::kServices, served.services_fd);
+  // None of the three ends but by an exception, and that ends the process.
   api_port->listener.accept()
       .exclusiveJoin(services_port->listener.accept())
       .exclusiveJoin(host.pump())

@@ -72,6 +72,7 @@ void run_logs(Channels& channels, LogStore& store, LogBook& book) {
     }
     const TimePoint now = cluster_now();
     role.on_tick(now);
+    // The gateway sends them back as ExpiredLogs.
     if (now >= expiry_time) {
       channels.gateway.push(ExpiredLogsAsked{});
       expiry_time = now + kExpiryInterval;

@@ -31,6 +31,7 @@ std::string one_line(std::string text) {
 /// The program reads words that users chose: it runs with the rights of the job's owner.
 ProcessSpec process_for(const MailOrder& order) {
   ProcessSpec spec;
+  // Each an argument of its own: no shell reads what users chose.
   spec.arguments = {order.program, "-s", one_line(order.mail.subject), order.mail.to};
   spec.environment = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                       fmt::format("SLURM_JOB_ID={}", order.mail.job.value()),
@@ -55,6 +56,7 @@ void send(const MailOrder& order) {
     log_failure(order, pid.error().text());
     return;
   }
+  // Polled, because waitpid has no time limit.
   int status = 0;
   for (int waited = 0; ::waitpid(*pid, &status, WNOHANG) == 0; waited += kPollMs) {
     if (waited >= kTimeoutMs) {

@@ -24,6 +24,7 @@
 namespace muster::daemon {
 
 std::uint64_t open_files_max() {
+  // 1024: the usual soft limit of Linux.
   rlimit limit{};
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 1024;
 }
@@ -73,6 +74,7 @@ void answer_history(Channels& channels, HistoryStore& store, HistoryQuery query)
 
 /// Nullopt: there is no such group.
 std::optional<std::string> group_name(gid_t id) {
+  // For entries of large groups: one that does not fit reads as no group.
   std::vector<char> buffer(1 << 16);
   ::group entry{};
   ::group* found = nullptr;
@@ -91,6 +93,7 @@ std::vector<std::string> groups_of(const char* user, gid_t group) {
   }
   ids.resize(static_cast<std::size_t>(count));
   std::vector<std::string> names;
+  // AllowGroups has names: a group without one cannot stand there.
   for (const gid_t id : ids) {
     if (auto name = group_name(id)) names.push_back(std::move(*name));
   }
@@ -190,6 +193,7 @@ void run_forecasts(Channels& channels) {
 void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered,
                  CrashRecord* crash_record) {
   lower_priority();
+  // Null: the record could not be opened, and the daemon runs without it.
   if (crash_record != nullptr) {
     crash_record->watch_this_thread();
     planner.show_work(crash_record->work_of_this_thread());
@@ -203,6 +207,7 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
   };
   ForecastQueue questions;
   for (;;) {
+    // Also without news: a job may become eligible by time alone.
     wait_for(channels.planner.fd(), 250);
     for (ToPlanner& message : channels.planner.take()) {
       if (auto* batch = std::get_if<EventBatchRef>(&message)) {
@@ -245,6 +250,7 @@ void run_history(Channels& channels, HistoryStore& store) {
   HistoryRole role(store);
   TurnQueue<UserId, HistoryQuery> queries;
   for (;;) {
+    // While lists are under way nothing is waited for: each round sends one page or so of one list.
     if (queries.is_empty()) wait_for(channels.history.fd(), 1000);
     std::vector<HistoryBatch> ended;
     for (ToHistory& message : channels.history.take()) {
@@ -271,6 +277,7 @@ void run_history(Channels& channels, HistoryStore& store) {
 void run_search(Channels& channels, SearchRole& role) {
   lower_priority();
   for (;;) {
+    // First what the recovered state asks for, then what follows from each batch.
     for (SearchDecision& decision : role.decide(cluster_now())) {
       Command command;
       // As an operator: a search speaks for no user.

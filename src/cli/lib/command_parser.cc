@@ -1,3 +1,6 @@
+// A thin cover over CLI11, so that only this file is compiled with its headers. Slurm's commands
+// are read by option_reader.cc instead: getopt_long has rules of its own.
+
 #include "cli/lib/command_parser.h"
 
 #include <CLI/CLI.hpp>
@@ -37,6 +40,7 @@ Option Option::range(Number least, Number most) {
   option_->check(CLI::Range(least, most));
   return *this;
 }
+// Instantiated for the types that commands use, since the definitions stand here.
 template Option Option::range(int, int);
 template Option Option::range(std::uint32_t, std::uint32_t);
 Option Option::positive() {
@@ -91,6 +95,7 @@ Option CommandParser::add_flag(const std::string& names, bool& target, const std
 void CommandParser::set_footer(std::string text) { app_->footer(std::move(text)); }
 
 void CommandParser::require_one_of(const std::vector<Option>& options) {
+  // CLI11 words the refusal by the group's name.
   CLI::Option_group* group = app_->add_option_group("which");
   for (const Option& option : options) group->add_option(option.option_);
   group->require_option(1);
@@ -100,6 +105,7 @@ CommandParser& CommandParser::add_subcommand(const std::string& name,
                                              const std::string& description) {
   subcommands_.push_back(
       std::unique_ptr<CommandParser>(new CommandParser(app_->add_subcommand(name, description))));
+  // None is allowed: the command then says what there is.
   app_->require_subcommand(0, 1);
   return *subcommands_.back();
 }
@@ -108,9 +114,11 @@ bool CommandParser::is_given() const { return app_->parsed(); }
 
 std::optional<int> CommandParser::parse(Words words) {
   std::ranges::reverse(words);  // CLI11 takes them from the end
+  // CLI11 throws; nothing above this file does.
   try {
     app_->parse(words);
   } catch (const CLI::ParseError& error) {
+    // exit() prints the help or the mistake. 1 for every mistake, as of Slurm's commands.
     return app_->exit(error) == 0 ? 0 : 1;
   }
   return std::nullopt;

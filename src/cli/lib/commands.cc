@@ -1,3 +1,5 @@
+// Slurm's commands by name. Those of our own are a table of src/apps, which links both.
+
 #include "cli/lib/commands.h"
 
 #include <fmt/format.h>
@@ -26,6 +28,7 @@ std::span<const CommandRow> slurm_commands() { return kSlurmCommands; }
 
 const CommandRow* find_command(std::span<const CommandRow> rows, std::string_view name) {
   const auto is_its = [name](const CommandRow& row) {
+    // Names that stand for one command are separated by bars.
     const auto names = split(row.name, '|');
     return std::ranges::find(names, name) != names.end();
   };

@@ -11,9 +11,11 @@ namespace muster::cli {
 
 void Console::write(std::string_view kind, std::string_view text) const {
   std::string lines;
+  // Each line begins with the command's name, as Slurm logs them: scripts filter by it.
   for (const std::string_view line : split(text, '\n')) {
     lines += fmt::format("{}: {}{}\n", command_, kind, line);
   }
+  // What was printed before stands before the complaint where both go to one terminal.
   std::fflush(stdout);
   std::fwrite(lines.data(), 1, lines.size(), stderr);
 }
@@ -28,6 +30,7 @@ void Console::say(std::string_view text) const {
 void Console::warn(std::string_view text) const { write("warning: ", text); }
 
 int Console::exit_error() const {
+  // Only the commands that submit read SLURM_EXIT_ERROR. Source: sbatch(1), srun(1), salloc(1).
   const bool is_chosen = command_ == "sbatch" || command_ == "srun" || command_ == "salloc";
   return is_chosen ? environment_number("SLURM_EXIT_ERROR", 1) : 1;
 }
@@ -45,7 +48,9 @@ std::string_view environment_value(const char* name) {
 }
 
 bool is_switched_on(std::string_view value) {
+  // An empty value switches on: the variable is set.
   if (value.empty() || equal_ignoring_case(value, "yes")) return true;
+  // As atoi reads it: any number but 0, with or without a sign.
   if (value.front() == '-' || value.front() == '+') value.remove_prefix(1);
   const bool is_number =
       !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos;
@@ -58,6 +63,7 @@ bool is_switched_off(std::string_view value) {
 
 int environment_number(const char* name, int fallback) {
   const auto number = parse_whole32(environment_value(name), 255);
+  // 255: what an exit code can be.
   return number ? static_cast<int>(*number) : fallback;
 }
 

@@ -1,3 +1,7 @@
+// What squeue, sacct, scancel and sinfo have in common: lists of states, users, nodes and
+// clusters. Names are looked up on this machine, as Slurm's commands do; what they mean on the
+// cluster is the controller's to say.
+
 #include "cli/lib/filters.h"
 
 #include <fmt/format.h>
@@ -15,6 +19,7 @@ namespace muster::cli {
 bool StateFilter::matches(JobState state, std::uint16_t flags) const {
   if (is_all) return true;
   const bool completes = (flags & job_flag::kCompleting) != 0;
+  // COMPLETING is a flag beside the base state, which a job keeps meanwhile.
   return (is_completing && completes) || std::ranges::find(states, state) != states.end();
 }
 
@@ -28,6 +33,7 @@ std::string known_states() {
 }
 
 /// Conditions that no job of ours is ever in match nothing.
+/// Slurm's names are accepted, so that a script that lists them all works.
 bool is_foreign_state(std::string_view word) {
   static constexpr std::string_view kForeign[] = {
       "CONFIGURING", "CF", "STAGE_OUT",    "SO", "RESIZING",     "RS", "REVOKED",       "RV",
@@ -58,6 +64,7 @@ Result<StateFilter> parse_states(std::string_view text) {
 
 Status add_users(std::string_view text, JobFilter& filter) {
   for (const std::string_view word : split_words(text, ',')) {
+    // Numbers first, as a user id may be given.
     if (const auto uid = parse_whole32(word)) {
       filter.uids.push_back(*uid);
     } else if (const passwd* user = ::getpwnam(std::string(word).c_str())) {
@@ -77,6 +84,7 @@ Status add_nodes(std::string_view text, std::vector<std::string>& nodes) {
 }
 
 Status check_clusters(std::string_view text) {
+  // "all" names the only cluster there is.
   const std::string own = find_cluster().cluster_name;
   for (const std::string_view word : split_words(text, ',')) {
     if (equal_ignoring_case(word, own) || equal_ignoring_case(word, "all")) continue;
@@ -87,6 +95,7 @@ Status check_clusters(std::string_view text) {
   return {};
 }
 
+// The option replaces the variable, and is checked by itself.
 Status check_clusters_variable(bool is_option_given) {
   const std::string_view named = environment_value("SLURM_CLUSTERS");
   return is_option_given || named.empty() ? Status() : check_clusters(named);

@@ -1,3 +1,7 @@
+// A connection for each call, by KJ's client and the event loop of the session. Errors come back
+// as codes, the other way round than the server maps them, so that a command acts on a refusal of
+// HTTP as on one of the controller.
+
 #include "cli/lib/http_call.h"
 
 #include <fmt/format.h>
@@ -11,6 +15,7 @@ namespace muster::cli {
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
+// Of a failed answer so much is gathered as could hold its error.
 constexpr std::size_t kErrorBytesMax = std::size_t{64} << 10;
 
 ErrorCode code_of(unsigned status) {
@@ -49,6 +54,7 @@ class Exchange {
     Status outcome;
     const auto failed = kj::runCatchingExceptions([&] { outcome = exchange(call, take); });
     KJ_IF_MAYBE (exception, failed) {
+      // KJ throws what goes wrong with a connection.
       return fail(ErrorCode::kUnavailable,
                   fmt::format("the controller's HTTP at {} does not answer", host_),
                   exception->getDescription().cStr());
@@ -72,14 +78,16 @@ class Exchange {
       request.body->write(call.body.data(), call.body.size()).wait(io_.waitScope);
     request.body = nullptr;
     auto response = request.response.wait(io_.waitScope);
+    // Redirects are no answer of this API.
     const bool is_good = response.statusCode < 300;
     std::string error;
     auto buffer = kj::heapArray<char>(kPieceBytes);
     while (const std::size_t count =
                response.body->tryRead(buffer.begin(), 1, buffer.size()).wait(io_.waitScope)) {
       const std::string_view bytes(buffer.begin(), count);
-      if (is_good)
-        TRY(take(bytes));
+      // As it comes: a checkpoint is larger than memory.
+      if (is_good) TRY(take(bytes));
+      // The rest is read and dropped.
       else if (error.size() < kErrorBytesMax)
         error.append(bytes);
     }

@@ -1,3 +1,7 @@
+// Ids of jobs as users write them and as Slurm shows them: 12, 12_3, 12_[1-5%2], 12.0, 12.batch.
+// An id means a job, elements of an array or a step; which of them a command takes is its own to
+// say.
+
 #include "cli/lib/job_selector.h"
 
 #include <fmt/format.h>
@@ -10,6 +14,7 @@ namespace muster::cli {
 namespace {
 
 /// Array indices are never larger, whatever MaxArraySize says.
+/// The largest that slurm.conf(5) lets MaxArraySize be: indices stay below it.
 constexpr std::uint32_t kArrayIndexEnd = 4'000'001;
 
 tl::unexpected<Error> invalid_id(std::string_view text) {
@@ -17,6 +22,7 @@ tl::unexpected<Error> invalid_id(std::string_view text) {
 }
 
 std::optional<std::uint32_t> parse_step(std::string_view text) {
+  // "batch", "extern", "interactive": the names come from step_text, so that both ways agree.
   for (const std::uint32_t step : {kBatchStep, kExternStep, kInteractiveStep}) {
     if (text == step_text(step)) return step;
   }
@@ -35,6 +41,7 @@ Result<JobSelector> parse_job_selector(std::string_view text) {
   }
   if (const auto mark = rest.find('_'); mark != std::string_view::npos) {
     const std::string_view indices = rest.substr(mark + 1);
+    // 12_*: the record of what waits and all elements, as 12 alone would mean.
     if (indices != "*") {
       auto array = parse_array(indices, kArrayIndexEnd);
       if (!array.has_value()) return invalid_id(text);
@@ -52,6 +59,7 @@ Result<JobSelector> parse_job_selector(std::string_view text) {
 std::vector<std::string_view> split_job_ids(std::string_view text) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;
+  // A comma within brackets separates indices: 12_[1,3],15 is two jobs.
   int depth = 0;
   for (std::size_t i = 0; i <= text.size(); ++i) {
     const bool is_end = i == text.size();
@@ -95,6 +103,7 @@ std::string selector_text(const JobSelector& selector) {
   return text;
 }
 
+// As squeue shows it: 12, 12_3, or 12_[4-9%2] for what waits of an array.
 std::string job_id_text(const JobView& job, std::size_t array_text_max) {
   if (job.array_job.value() == 0) return fmt::to_string(job.id.value());
   if (job.array_index) return fmt::format("{}_{}", job.array_job.value(), *job.array_index);
@@ -111,6 +120,7 @@ std::string step_id_text(const StepView& step) {
   return job + "." + step_text(step.id.step);
 }
 
+// Batch, extern and interactive before numbered steps, as sacct lists them.
 std::uint32_t step_rank(std::uint32_t step) {
   switch (step) {
     case kBatchStep: return 0;

@@ -1,3 +1,6 @@
+// Words and amounts that squeue's columns and scontrol's records have in common, so that the two
+// agree on them. What differs between Slurm's commands stands with the command.
+
 #include "cli/lib/job_text.h"
 
 #include <fmt/format.h>
@@ -11,6 +14,7 @@
 
 namespace muster::cli {
 
+// Slurm prints a null pointer in this way; scripts compare with it.
 std::string or_null(std::string_view text) { return text.empty() ? "(null)" : std::string(text); }
 
 std::string tres_per_text(std::string_view gres) {
@@ -22,6 +26,7 @@ std::string tres_per_text(std::string_view gres) {
 
 namespace {
 
+// A clock that was set back must not show a negative time.
 Duration between(TimePoint start, TimePoint end) { return end > start ? end - start : Duration(); }
 
 }  // namespace
@@ -31,6 +36,7 @@ Duration run_time(const JobView& job, TimePoint now) {
   TimePoint end = is_finished(job.state) ? job.end_time : now;
   if (job.state == JobState::kSuspended) end = job.suspend_time;
   const Duration all = between(job.start_time, end);
+  // Suspended time is not run time. Source: squeue(1), %M.
   return all > job.suspended_before ? all - job.suspended_before : Duration();
 }
 
@@ -41,6 +47,7 @@ Duration run_time(const StepView& step, TimePoint now) {
 
 std::string reason_word(const JobView& job) {
   const std::string_view word = pending_reason_word(job.reasons.word);
+  // Slurm says which signal a launch ended by: RaisedSignal:9(Killed).
   if (job.reasons.word != PendingReason::kRaisedSignal) return std::string(word);
   const auto signal = static_cast<std::uint16_t>(job.exit.signal());
   return fmt::format("{}:{}({})", word, signal, signal_description(signal));
@@ -48,6 +55,8 @@ std::string reason_word(const JobView& job) {
 
 std::string nodes_or_reason(const JobView& job) {
   const bool is_completing = (job.flags & job_flag::kCompleting) != 0;
+  // squeue's column shows a reason for these and nodes for all others; while a job completes its
+  // nodes matter more.
   const bool has_reason = job.state == JobState::kPending || job.state == JobState::kTimeout ||
                           job.state == JobState::kOutOfMemory || job.state == JobState::kDeadline ||
                           job.state == JobState::kFailed;
@@ -61,6 +70,7 @@ std::string memory_asked(const JobSpec& spec, bool is_converted) {
 }
 
 std::uint32_t least_cpus_per_node(const JobSpec& spec) {
+  // What MinCPUsNode shows: the tasks' CPUs where those need more.
   const std::uint32_t by_tasks =
       std::max(1U, spec.request.cpus_per_task) * std::max(1U, spec.request.tasks_per_node);
   return std::max({1U, spec.request.min_cpus_per_node, by_tasks});
@@ -69,6 +79,7 @@ std::uint32_t least_cpus_per_node(const JobSpec& spec) {
 std::string or_star(std::uint32_t count) { return count == 0 ? "*" : fmt::format("{}", count); }
 
 std::string date_line(const ShowContext& context) {
+  // 1970-01-01 was a Thursday: days_from_date counts from there.
   static constexpr std::array<const char*, 7> kDays = {"Thu", "Fri", "Sat", "Sun",
                                                        "Mon", "Tue", "Wed"};
   static constexpr std::array<const char*, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -81,6 +92,7 @@ std::string date_line(const ShowContext& context) {
 }
 
 TimePoint start_of(const JobView& job) {
+  // A pending job shows when the planner expects it to start.
   return job.state == JobState::kPending ? job.reasons.expected_start : job.start_time;
 }
 
@@ -91,6 +103,7 @@ TimePoint end_of(const JobView& job) {
 }
 
 TimePoint eligible_of(const JobView& job) {
+  // A held job is not eligible, whatever time it had.
   const bool is_held = job.state == JobState::kPending && (job.flags & job_flag::kAnyHold) != 0;
   return is_held ? TimePoint::unset() : job.eligible_time;
 }
@@ -101,6 +114,7 @@ bool wants_gpus(const JobSpec& spec) {
 }
 
 std::string exit_text(ExitStatus status) {
+  // CODE:SIGNAL, as sacct's ExitCode.
   return fmt::format("{}:{}", status.code(), status.signal());
 }
 

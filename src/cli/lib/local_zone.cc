@@ -1,3 +1,6 @@
+// The only place of the commands that knows a clock and a time zone: everything that formats times
+// gets both as arguments.
+
 #include "cli/lib/local_zone.h"
 
 #include <fmt/format.h>
@@ -13,6 +16,7 @@ namespace muster::cli {
 namespace {
 
 std::tm local_parts(TimePoint point) {
+  // localtime_r follows TZ of whoever runs the command.
   const std::time_t seconds = point.seconds();
   std::tm parts{};
   ::localtime_r(&seconds, &parts);
@@ -29,6 +33,7 @@ TimePoint LocalZone::to_point(const CivilTime& time) const {
   parts.tm_hour = static_cast<int>(time.hour);
   parts.tm_min = static_cast<int>(time.minute);
   parts.tm_sec = static_cast<int>(time.second);
+  // Whether summer time holds at that moment is looked up.
   parts.tm_isdst = -1;
   return TimePoint::from_seconds(::mktime(&parts));
 }
@@ -50,6 +55,7 @@ namespace {
 /// The nearer the day, the less is said of it. Source: squeue(1), SLURM_TIME_FORMAT=relative.
 const char* relative_format(const std::tm& when, const std::tm& today) {
   const auto days = [](const std::tm& day) {
+    // Days of the calendar, not spans of 24 hours: yesterday ends at midnight.
     return days_from_date(day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
   };
   const std::int64_t ahead = days(when) - days(today);
@@ -63,12 +69,14 @@ const char* relative_format(const std::tm& when, const std::tm& today) {
 }  // namespace
 
 std::string ShowContext::time(TimePoint point, std::string_view absent) const {
+  // Both are shown as the caller says: N/A, Unknown, NONE.
   if (!point.is_set() || point.is_never()) return std::string(absent);
   if (time_format.empty() || time_format == "standard") return iso_time_text(point, *zone);
   if (time_format == "%s") return fmt::format("{}", point.seconds());
   const std::tm parts = local_parts(point);
   const char* format =
       time_format == "relative" ? relative_format(parts, local_parts(now)) : time_format.c_str();
+  // A format that makes more than 256 bytes shows as nothing.
   std::array<char, 256> text{};
   const std::size_t size = std::strftime(text.data(), text.size(), format, &parts);
   return std::string(text.data(), size);
@@ -81,6 +89,7 @@ ShowContext show_context(std::string cluster) {
   context.zone = &zone;
   context.time_format = std::string(environment_value("SLURM_TIME_FORMAT"));
   context.cluster = std::move(cluster);
+  // Source: squeue(1), SLURM_BITSTR_LEN: how much of an array's indices is shown.
   if (const auto limit = parse_whole32(environment_value("SLURM_BITSTR_LEN")))
     context.array_text_max = *limit;
   return context;

@@ -1,3 +1,7 @@
+// States of nodes in the three forms of Slurm: sinfo's short codes, its long words, and scontrol's
+// base state with flags. Conditions are Muster's own bits; Slurm's order of precedence among them
+// is here.
+
 #include "cli/lib/node_text.h"
 
 #include <fmt/format.h>
@@ -30,10 +34,12 @@ StateWords busy_words(const NodeView& node) {
 }
 
 StateWords state_words(const NodeView& node) {
+  // The order is the precedence: a drained node that is down shows as drained, as in Slurm.
   if (has(node, node_condition::kFuture)) return {"futr", "future"};
   if (has(node, node_condition::kInvalid)) return {"inval", "inval"};
   const bool is_busy = is_allocated(node) || node.is_completing;
   if (has(node, node_condition::kDrain)) {
+    // Draining while something runs, drained once it has gone.
     return is_busy && !has(node, node_condition::kDown) ? StateWords{"drng", "draining"}
                                                         : StateWords{"drain", "drained"};
   }
@@ -45,6 +51,8 @@ StateWords state_words(const NodeView& node) {
 }
 
 std::string suffix(const NodeView& node) {
+  // * says that the node does not answer; - that it is planned for a job while others run. Source:
+  // sinfo(1), NODE STATE CODES.
   if (has(node, node_condition::kNotResponding | node_condition::kUnknown)) return "*";
   return node.is_planned && is_allocated(node) && !is_full(node) ? "-" : "";
 }
@@ -85,6 +93,7 @@ std::string node_state_word(const NodeView& node) {
   return std::string(state_words(node).word) + suffix(node);
 }
 
+// scontrol's State=: a base state and flags behind plus signs, rather than one word.
 std::string node_state_flags(const NodeView& node) {
   std::string text = has(node, node_condition::kDown)      ? "DOWN"
                      : has(node, node_condition::kFuture)  ? "FUTURE"
@@ -100,6 +109,7 @@ std::string node_state_flags(const NodeView& node) {
   return text;
 }
 
+// Numbers of enum node_states and its flags in slurm.h, as --json and sort orders use them.
 std::int64_t node_state_number(const NodeView& node) {
   std::int64_t number = has(node, node_condition::kDown) ? 1
                         : !is_allocated(node)            ? 2
@@ -124,7 +134,9 @@ bool node_has_state(const NodeView& node, std::string_view word) {
   for (const ConditionWord& known : kConditions) {
     if (equal_ignoring_case(word, known.filter) && has(node, known.condition)) return true;
   }
+  // A planned node is idle to who asks for idle ones.
   if (equal_ignoring_case(word, "idle") && words.code == "plnd") return true;
+  // Completing is a flag as well: an allocated node may have it.
   const bool wants_completing =
       equal_ignoring_case(word, "comp") || equal_ignoring_case(word, "completing");
   return (wants_completing && node.is_completing) ||
@@ -143,6 +155,7 @@ std::string node_gres(const NodeView& node) {
 std::string node_gres_used(const NodeView& node) {
   std::string text;
   for (const GresGrant& used : node.allocated_gres) {
+    // Devices without numbers have no indices to show.
     const std::string indices = used.devices.empty() ? "N/A" : array_indices_text(used.devices);
     text += fmt::format("{}{}:{}:{}(IDX:{})", text.empty() ? "" : ",", used.name,
                         used.type.empty() ? "(null)" : used.type, used.devices.count(), indices);
@@ -151,12 +164,14 @@ std::string node_gres_used(const NodeView& node) {
 }
 
 std::string node_load(const NodeView& node) {
+  // No agent has reported yet.
   if (!node.last_contact.is_set()) return "N/A";
   return fmt::format("{}.{:02}", node.load_hundredths / 100, node.load_hundredths % 100);
 }
 
 std::string user_name(std::uint32_t uid) {
   const passwd* user = ::getpwuid(uid);
+  // A user that this machine does not know shows by number.
   return user != nullptr ? user->pw_name : fmt::format("{}", uid);
 }
 

@@ -31,22 +31,26 @@ int getopt_argument(Takes takes) {
 
 GetoptTable getopt_table(std::span<const OptionForm> forms, Operands operands) {
   GetoptTable table;
+  // "+": options behind the first operand belong to the program or the script.
   if (operands == Operands::kEndOptions) table.letters = "+";
   bool has_v = false;
   for (std::size_t i = 0; i < forms.size(); ++i) {
     const OptionForm& form = forms[i];
     const int value = kFirstLong + static_cast<int>(i);
+    // A row may have a letter alone, or a name alone.
     if (*form.name != '\0')
       table.longs.push_back({form.name, getopt_argument(form.takes), nullptr, value});
     if (form.letter == 0) continue;
     has_v = has_v || form.letter == 'V';
     table.letters += form.letter;
+    // One colon for a value, two for a value that may be missing.
     table.letters += std::string(static_cast<std::size_t>(getopt_argument(form.takes)), ':');
   }
   table.longs.push_back({"help", no_argument, nullptr, kHelp});
   table.longs.push_back({"usage", no_argument, nullptr, kUsage});
   table.longs.push_back({"version", no_argument, nullptr, kVersion});
   table.longs.push_back({nullptr, 0, nullptr, 0});
+  // -V is the version's unless the command has another option of that letter.
   if (!has_v) table.letters += 'V';
   return table;
 }
@@ -129,14 +133,18 @@ std::string usage_text(std::string_view first_line, std::span<const OptionForm> 
   return text + "\n";
 }
 
+// getopt_long itself, so that abbreviations, --name=value and clustered letters are read as Slurm
+// reads them.
 ReadWords read_words(const Console& console, const Words& words, std::span<const OptionForm> forms,
                      Operands operands, const OptionVisitor& visit, const ReaderAnswers& answers) {
   const GetoptTable table = getopt_table(forms, operands);
+  // getopt_long moves the words about: a copy, with the command's name for its complaints.
   Words storage = {console.command()};
   storage.insert(storage.end(), words.begin(), words.end());
   std::vector<char*> arguments = argument_pointers(storage);
   const int count = static_cast<int>(storage.size());
   ReadWords read;
+  // 0 and not 1: glibc then forgets all of an earlier reading.
   optind = 0;
   for (;;) {
     const int found =
@@ -146,12 +154,14 @@ ReadWords read_words(const Console& console, const Words& words, std::span<const
     if (!index) {
       read.exit_code = answer_common(found == 'V' ? kVersion : found, answers);
       if (read.exit_code) return read;
+      // getopt_long has said what is wrong.
       const std::string hint =
           fmt::format("Try \"{} --help\" for more information\n", console.command());
       std::fwrite(hint.data(), 1, hint.size(), stderr);
       read.exit_code = answers.exit_unknown;
       return read;
     }
+    // Only of this option: getopt sets optarg anew at each.
     const auto value = optarg == nullptr ? std::nullopt : std::optional<std::string_view>(optarg);
     read.exit_code = visit(*index, value);
     if (read.exit_code) return read;

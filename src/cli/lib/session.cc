@@ -1,3 +1,7 @@
+// A command's connection to the controller. What changes something is sent with a request id and
+// repeated until it is answered, so that a restart of the controller in between is not seen; what
+// only asks gives up soon.
+
 #include "cli/lib/session.h"
 
 #include <fmt/format.h>
@@ -14,14 +18,17 @@
 namespace muster::cli {
 namespace {
 
+// Longer than a controller takes to come up again.
 constexpr Duration kSubmitTimeout = Duration::seconds(60);
 /// How long a controller that has taken a connection may be silent.
 constexpr Duration kAnswerTimeout = Duration::seconds(60);
+// A script that polls squeue should hear soon that nobody answers.
 constexpr Duration kQueryTimeout = Duration::seconds(5);
 constexpr Duration kRetryPause = Duration::milliseconds(100);
 
 /// Nearly all of a long file is lines of nodes and partitions, which say nothing to a client.
 bool may_matter(std::string_view line) {
+  // In lower case or upper: keys of slurm.conf are compared without it.
   for (const std::string_view record : {"NodeName", "PartitionName", "NodeSet", "DownNodes"}) {
     if (equal_ignoring_case(line.substr(0, record.size()), record)) return false;
   }
@@ -34,16 +41,19 @@ ClusterAddress scan_conf(const std::string& path, std::string_view text,
                          const IncludeReader& read_include) {
   ClusterAddress found;
   found.conf = path;
+  // A client must work with a file that daemons refuse.
   std::vector<ConfFinding> mistakes;  // the daemons speak of them
   for (const ConfLine& line : read_conf_lines(path, text, read_include, mistakes, may_matter)) {
     for (const auto& [key, value] : line.pairs) {
       if (equal_ignoring_case(key, "ClusterName")) found.cluster_name = lower(value);
       if (equal_ignoring_case(key, "MusterController")) found.controller = value;
       if (equal_ignoring_case(key, "KillOnBadExit")) found.kills_on_bad_exit = value == "1";
+      // 65533 is the most that Slurm takes, 30 s its default.
       if (equal_ignoring_case(key, "KillWait"))
         found.kill_wait = Duration::seconds(parse_whole32(value, 65533).value_or(30));
     }
   }
+  // Without MusterController the socket lies beside the file.
   if (found.controller.empty()) {
     const auto slash = path.rfind('/');
     found.controller =
@@ -55,14 +65,17 @@ ClusterAddress scan_conf(const std::string& path, std::string_view text,
 
 ClusterAddress find_cluster() {
   const std::string_view ours = environment_value("MUSTER_CONF");
+  // SLURM_CONF is what Slurm's programs go by: it wins.
   const std::string named(
       environment_value("SLURM_CONF").empty() ? ours : environment_value("SLURM_CONF"));
   Words paths = {"/etc/muster/slurm.conf", "/etc/slurm/slurm.conf"};
+  // A file that was named is the only one that is looked at.
   if (!named.empty()) paths = {named};
   for (const std::string& path : paths) {
     if (const auto text = read_conf_file(path); text.has_value())
       return scan_conf(path, *text, include_reader(path));
   }
+  // Without a file the first place says where the socket would be.
   ClusterAddress none = scan_conf(paths.front(), "");
   none.conf.clear();
   return none;
@@ -70,6 +83,8 @@ ClusterAddress find_cluster() {
 
 JobId own_job() {
   const std::string_view id = environment_value("SLURM_JOB_ID");
+  // SLURM_JOBID is the older name, which scripts still set. Source: sbatch(1), OUTPUT ENVIRONMENT
+  // VARIABLES.
   return JobId(parse_whole32(id.empty() ? environment_value("SLURM_JOBID") : id).value_or(0));
 }
 
@@ -83,6 +98,7 @@ namespace {
 /// Not for calls that the controller keeps open until something happens.
 template <class Call>
 auto wait_for_room(ControllerClient& connection, Call&& call) {
+  // A full controller leaves requests unread: then this ends the wait.
   connection.set_timeout(kAnswerTimeout);
   auto answer = call();
   connection.set_timeout(Duration());
@@ -118,13 +134,18 @@ Result<T> Session::persist(Duration timeout,
   for (bool is_told = false;;) {
     Error why = no_controller();
     if (ControllerClient* connection = client()) {
+      // A captured signal would else be looked at only after the call.
       const auto ending = ended_by_signal();
       Result<T> answer = call(*connection);
+      // Only unavailability is worth another attempt: every other error would come again.
       if (answer.has_value() || answer.error().code != ErrorCode::kUnavailable) return answer;
       if (answer.error().cause == ErrorCause::kNoAnswer) why = answer.error();
+      // The connection is in doubt: the next attempt makes a new one.
       drop();
     }
+    // Without a configuration there is no cluster that could come up.
     if (cluster_.conf.empty() || clock_now() >= deadline) return muster::fail(why);
+    // Said once, and not by queries, whose callers expect their answer alone.
     if (!is_told && timeout > kQueryTimeout) {
       console_.say(fmt::format("{}, retrying", why.message));
       is_told = true;
@@ -144,6 +165,8 @@ kj::Promise<void> Session::ended_by_signal() {
   if (ending_signals_.empty()) return kj::NEVER_DONE;
   return any_signal(io_->unixEventPort, ending_signals_)
       .then([](int number) {
+        // Back to the default action, unblocked, and then raised: the parent sees a death by this
+        // signal.
         ::signal(number, SIG_DFL);
         sigset_t alone;
         ::sigemptyset(&alone);
@@ -155,6 +178,7 @@ kj::Promise<void> Session::ended_by_signal() {
 }
 
 Result<std::vector<Reply>> Session::submit(const std::vector<Request>& requests) {
+  // One id for all attempts: the controller does a repeated request once.
   const RequestId id = fresh_request_id();
   return persist<std::vector<Reply>>(kSubmitTimeout, [&](ControllerClient& connection) {
     return wait_for_room(connection, [&] { return connection.submit(requests, id); });
@@ -172,6 +196,7 @@ Result<Page> Session::query(const Query& query, std::optional<Error>* damage) {
   return persist<Page>(kQueryTimeout, [&](ControllerClient& connection) -> Result<Page> {
     Page all;
     const auto gather = [&all](Page page) {
+      // A first page is taken whole: most answers are one page.
       if (all.jobs.empty() && !page.jobs.empty()) {
         all.jobs.swap(page.jobs);
         all.jobs.reserve(all.jobs.size() * 2);
@@ -191,6 +216,7 @@ Result<Page> Session::query(const Query& query, std::optional<Error>* damage) {
       if (page.ping) all.ping = std::move(page.ping);
     };
     const Status told = wait_for_room(connection, [&] { return connection.query(query, gather); });
+    // Damage of the stored history concerns part of an answer: who can show the rest asks for it.
     if (!told.has_value() && (damage == nullptr || told.error().code != ErrorCode::kCorruption))
       return fail(told.error());
     if (!told.has_value()) *damage = told.error();
@@ -208,6 +234,7 @@ Result<std::vector<TrialView>> Session::trials(ExperimentId experiment) {
 
 Result<LogAnswer> Session::read_logs(const LogQuery& query, Duration wait) {
   return persist<LogAnswer>(
+      // With a wait the controller may hold the question for up to that long.
       wait == Duration() ? kQueryTimeout : kSubmitTimeout,
       [&](ControllerClient& connection) { return connection.read_logs(query, wait); });
 }
@@ -215,10 +242,12 @@ Result<LogAnswer> Session::read_logs(const LogQuery& query, Duration wait) {
 /// One attempt.
 Result<PingView> Session::ping_within(Duration limit) {
   const auto begin = std::chrono::steady_clock::now();
+  // The time for connecting counts.
   if (client_ == nullptr)
     client_ = TRY(ControllerClient::connect(*io_, cluster_.controller, limit));
   const auto taken = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - begin);
+  // 0 would mean no limit.
   const Duration left = limit - Duration::microseconds(taken.count());
   client_->set_timeout(std::max(left, Duration::milliseconds(1)));
   Query query;
@@ -237,10 +266,12 @@ Status Session::await_epoch_after(Epoch before, Duration limit) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::microseconds(limit.microseconds());
   for (;;) {
+    // By the clock, as each attempt may itself take long.
     const auto left =
         std::chrono::duration_cast<std::chrono::microseconds>(deadline - Clock::now());
     if (left.count() <= 0) break;
     const auto ping = ping_within(Duration::microseconds(left.count()));
+    // A later epoch: this run began after the request was answered.
     if (ping.has_value() && ping->epoch > before) return {};
     pause();
   }
@@ -254,6 +285,7 @@ Status Session::await_epoch_after(Epoch before, Duration limit) {
 Status Session::query_jobs(const Query& query, const std::function<void()>& begin,
                            const std::function<void(JobView&)>& visit) {
   return persist<void>(kQueryTimeout, [&](ControllerClient& connection) -> Status {
+    // A repeated call brings every job again: the caller drops what it has gathered.
     begin();
     return wait_for_room(connection, [&] { return connection.query_jobs(query, visit); });
   });
@@ -263,6 +295,7 @@ Result<WaitAnswer> Session::wait_for(const WaitFor& wanted) {
   for (;;) {
     auto answer = persist<WaitAnswer>(
         kSubmitTimeout, [&](ControllerClient& connection) { return connection.wait(wanted); });
+    // An answer without anything says that the controller's own wait is over: it is asked again.
     if (!answer.has_value() || answer->job || answer->step || answer->error) return answer;
   }
 }

@@ -1,3 +1,5 @@
+// Signals by KJ's event port, so that a command waits for them beside its connections.
+
 #include "cli/lib/signals.h"
 
 #include <csignal>
@@ -14,6 +16,7 @@ kj::Promise<int> any_signal(kj::UnixEventPort& port, std::vector<int> signals) {
 }
 
 const std::vector<int>& cancelling_signals() {
+  // What a terminal, a shell that ends and kill(1) send to end a command.
   static const std::vector<int> signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
   return signals;
 }

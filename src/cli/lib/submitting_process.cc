@@ -1,3 +1,6 @@
+// What a job takes over from the process that submits it, gathered at one moment: folder, host,
+// session, masks, limits and environment.
+
 #include "cli/lib/submitting_process.h"
 
 #include <sys/resource.h>
@@ -18,6 +21,7 @@ namespace {
 /// Variables that configure the commands rather than describe an allocation.
 bool is_setting(std::string_view name) {
   static constexpr std::string_view kSettings[] = {
+      // What a user sets for commands is wanted in jobs, too.
       "SLURM_CONF",       "SLURM_TIME_FORMAT", "SLURM_CLUSTERS",
       "SLURM_BITSTR_LEN", "SLURM_EXIT_ERROR",  "SLURM_EXIT_IMMEDIATE",
       "SLURM_JWT",        "SLURM_JSON",        "SLURM_YAML"};
@@ -25,8 +29,11 @@ bool is_setting(std::string_view name) {
 }
 
 bool is_of_job(std::string_view name, bool has_devices) {
+  // Within a job sbatch would else pass the outer job's SLURM_ variables on to the inner one.
   if (name.starts_with("SLURM_") || name.starts_with("SLURMD_") || name == "SRUN_DEBUG")
     return !is_setting(name);
+  // Devices of the outer job are not those of the inner one; without an outer job the user has set
+  // them.
   return has_devices && (name == "CUDA_VISIBLE_DEVICES" || name == "GPU_DEVICE_ORDINAL" ||
                          name == "ROCR_VISIBLE_DEVICES" || name == "ZE_AFFINITY_MASK");
 }
@@ -44,10 +51,12 @@ SubmittingProcess submitting_process(Words command_line) {
   SubmittingProcess scene;
   scene.command_line = std::move(command_line);
   std::array<char, 4096> buffer{};
+  // A folder that is gone leaves it empty: the request is then refused by name.
   if (::getcwd(buffer.data(), buffer.size()) != nullptr) scene.work_dir = buffer.data();
   if (::gethostname(buffer.data(), buffer.size() - 1) == 0) scene.host = buffer.data();
   scene.address = host_address();
   scene.session = static_cast<std::uint32_t>(::getsid(0));
+  // The mask can only be read by setting it.
   const mode_t mask = ::umask(0);
   ::umask(mask);
   scene.umask = mask;
@@ -57,6 +66,7 @@ SubmittingProcess submitting_process(Words command_line) {
   return scene;
 }
 
+// Both are set where GPUs were given out, of a job or of a step.
 Environment without_job_variables(Environment environment) {
   const bool has_devices =
       get_variable(environment, "SLURM_JOB_GPUS") || get_variable(environment, "SLURM_STEP_GPUS");

@@ -1,3 +1,6 @@
+// Columns as wide as their widest cell. Only what is shown to people is formatted here: programs
+// read --json.
+
 #include "cli/lib/text_table.h"
 
 #include <fmt/format.h>
@@ -14,6 +17,7 @@ namespace {
 
 /// In characters, as terminals count: every byte but those that go on with one.
 std::size_t width_of(std::string_view cell) {
+  // Bytes 10xxxxxx go on with a character of UTF-8.
   return static_cast<std::size_t>(std::ranges::count_if(
       cell, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
@@ -33,6 +37,7 @@ std::string table_text(const Row& headings, const std::vector<Row>& raw, Paint p
   std::string text;
   const auto append = [&](const Row& row, Paint colour) {
     for (std::size_t i = 0; i < row.size(); ++i) {
+      // Nothing behind the last cell: lines end without blanks.
       const bool is_last = i + 1 == row.size();
       const std::string cell =
           row[i] + std::string(is_last ? 0 : widths[i] - width_of(row[i]), ' ');
@@ -72,10 +77,12 @@ std::string_view state_colour(std::string_view cell) {
 }
 
 Paint terminal_paint() {
+  // Source: no-color.org: any value but an empty one.
   const char* none = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   const bool is_wanted = (none == nullptr || *none == '\0') && terminal != nullptr &&
                          std::string_view(terminal) != "dumb";
+  // Colours only where somebody looks: never in pipes and files.
   return is_wanted && ::isatty(STDOUT_FILENO) == 1 ? state_colour : nullptr;
 }
 

@@ -1,3 +1,6 @@
+// HTTP for commands that have no other way. A command gets a token of its own for each call of the
+// program, from the controller's socket, and needs no login.
+
 #include "cli/lib/web.h"
 
 #include <fmt/format.h>
@@ -38,9 +41,11 @@ Status Web::stream(const std::string& path, std::string accept,
 
 Result<std::vector<Json>> all_items(Web& web, const std::string& path, std::string_view name) {
   std::vector<Json> all;
+  // By pages: the API answers with so many at most.
   while (true) {
     const Json answer = TRY(web.get(fmt::format("{}?offset={}", path, all.size())));
     std::vector<Json> some = items_of(answer, name);
+    // An empty page ends it also where the total is wrong or grows.
     const bool is_over = some.empty();
     std::move(some.begin(), some.end(), std::back_inserter(all));
     const Json* pages = answer.find("pagination");
@@ -68,6 +73,7 @@ std::string text_of(const Json& object, std::string_view name) {
 std::string number_cell(const Json* value) {
   if (value == nullptr || value->is_null()) return "-";
   if (value->text() != nullptr) return *value->text();
+  // JSON's whole numbers are shown with all digits.
   const auto number = value->number();
   return number && value->whole() == nullptr ? fmt::format("{:.6g}", *number) : json_text(*value);
 }

@@ -1,3 +1,6 @@
+// What commands on models, workspaces, projects and templates share: all are documents of the
+// catalog, found by name or by number.
+
 #include "cli/muster/catalog.h"
 
 #include <fmt/format.h>
@@ -19,8 +22,10 @@ Result<Document> find_document(Session& session, DocumentKind kind, std::uint32_
   std::vector<Document> all = TRY(documents(session, kind));
   if (parent != 0) std::erase_if(all, [&](const Document& one) { return one.parent != parent; });
   auto found = std::ranges::find(all, name, &Document::name);
+  // By name first: a name may look like a number.
   if (found == all.end())
     found = std::ranges::find_if(
+        // As the number that users see, which differs from the id by kind.
         all, [&](const Document& one) { return std::to_string(shown_id(kind, one.id)) == name; });
   if (found != all.end()) return std::move(*found);
   return fail(ErrorCode::kNotFound, fmt::format("there is no {} {}", kind_name(kind), name),
@@ -35,6 +40,7 @@ Result<Reply> done(Session& session, const Request& request) {
 
 int delete_found(const Console& console, Session& session, const Result<Document>& found) {
   if (!found.has_value()) return console.fail(found.error());
+  // The workspace and project that always exist have the id 0.
   if (found->id == 0)
     return console.fail(
         {ErrorCode::kFailedPrecondition, fmt::format("{} cannot be deleted", found->name), ""});

@@ -7,6 +7,7 @@ namespace muster::cli {
 
 int run_certify(const Words& words) {
   return run_package(Console("muster certify"), "muster.certify", words,
+                     // The whole environment: what is measured runs as it would for the user.
                      submitting_process({"muster", "certify"}).environment);
 }
 

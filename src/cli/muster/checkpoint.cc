@@ -32,14 +32,17 @@ int run_list(const Words& words) {
   CommandParser parser("Shows the checkpoints of an experiment, or of some of its trials.",
                        "muster checkpoint list");
   auto whole = parser.add_option("EXPERIMENT", experiment, "its number");
+  // Numbers of trials say of themselves which experiment is meant.
   parser.add_option("-t,--trial", trials, "of this trial alone; may be repeated")
       .one_value_each()
       .excludes(whole);
   if (const auto code = parser.parse(words)) return *code;
   const Console console("muster checkpoint list");
   Query query = checkpoints_query();
+  // With trials the query is by them alone.
   if (experiment != 0) query.experiments.emplace_back(experiment);
   for (const std::uint32_t trial : trials) query.trials.emplace_back(trial);
+  // All checkpoints of a cluster would be more than anybody wants to see.
   if (query.experiments.empty() && trials.empty()) {
     return console.fail(Error{ErrorCode::kInvalidArgument, "of which experiment?",
                               "give its number; see muster experiment list"});
@@ -67,6 +70,7 @@ std::string users_text(const std::vector<Document>& uses, const std::string& uui
     const auto body = parse_json(use.body);
     const Json* type = body.has_value() ? body->find("type") : nullptr;
     const Json* model = body.has_value() ? body->find("model") : nullptr;
+    // Determined's two kinds of use: a trial that infers with a checkpoint, and one that tunes it.
     const bool is_tuning =
         type != nullptr && type->text() != nullptr && *type->text() == "FINE_TUNING";
     users.push_back(fmt::format(
@@ -90,6 +94,7 @@ int run_describe(const Words& words) {
   query.uuids = uuids;
   Session session(console);
   if (is_json) {
+    // HTTP's shape, for programs: it has more than the table.
     for (const std::string& uuid : uuids) {
       if (const int code = print_json(console, session, "checkpoints/" + uuid); code != 0)
         return code;
@@ -97,6 +102,7 @@ int run_describe(const Words& words) {
     return 0;
   }
   const auto page = session.query(query);
+  // The uses are documents of their own, of which only the controller knows all.
   if (!page.has_value()) return console.fail(page.error());
   const auto uses = documents(session, DocumentKind::kCheckpointUse);
   if (!uses.has_value()) return console.fail(uses.error());
@@ -151,6 +157,7 @@ int run_remove(const Words& words) {
   Session session(console);
   Web web(session);
   if (const Status open = web.open(); !open.has_value()) return console.fail(open.error());
+  // Only HTTP has a way to it.
   const auto done = web.post("checkpoints/rm", Json::Object{{"checkpointUuids", texts(uuids)},
                                                             {"checkpointGlobs", texts(globs)}});
   return done.has_value() ? 0 : console.fail(done.error());

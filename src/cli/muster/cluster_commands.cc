@@ -29,15 +29,19 @@ bool read_gpus(const std::string& text, PersonalClusterOptions& options) {
   const auto count =
       parse_whole32(colon == std::string::npos ? text : text.substr(colon + 1), 1'024);
   options.gpu_type = colon == std::string::npos ? "" : text.substr(0, colon);
+  // It stands in a line of slurm.conf, where colons and commas divide.
   const bool is_name =
       options.gpu_type.find_first_not_of(
           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == std::string::npos;
   options.gpus = count.value_or(0);
+  // ":2" has no type before its colon.
   return count && is_name && colon != 0;
 }
 
 std::string default_folder() {
   const char* state = std::getenv("XDG_STATE_HOME");
+  // Where state belongs that should outlive a restart but is no configuration. Source: XDG Base
+  // Directory Specification.
   const char* home = std::getenv("HOME");
   if (state != nullptr && *state != '\0') return std::string(state) + "/muster";
   return std::string(home != nullptr ? home : "/tmp") + "/.local/state/muster";
@@ -48,6 +52,7 @@ std::string default_folder() {
 std::string absolute(const std::string& path) {
   std::error_code failed;
   const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+  // weakly: the folder need not be there yet.
   const std::filesystem::path plain = std::filesystem::weakly_canonical(whole, failed);
   std::string text = failed ? whole.lexically_normal().string() : plain.string();
   while (text.size() > 1 && text.back() == '/') text.pop_back();
@@ -62,6 +67,7 @@ int complain(const Error& error) {
 void say(const std::string& line) { fmt::print(stderr, "muster: {}\n", line); }
 
 void wait_for_interrupt() {
+  // Blocked, so that sigwait takes them, and no handler ends the process in between.
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
@@ -73,10 +79,12 @@ void wait_for_interrupt() {
 
 /// How to log in over HTTP without that: nothing where it is not served.
 void say_login(const std::string& conf) {
+  // Session finds the cluster by it.
   ::setenv("SLURM_CONF", conf.c_str(), 1);
   const Console console("muster up");
   Session session(console);
   Web web(session);
+  // HTTP may be switched off: the cluster is up all the same.
   if (!web.open().has_value()) return;
   const auto once = web.post("tokens/once", Json::Object{});
   if (!once.has_value()) return;
@@ -117,6 +125,7 @@ int run_up(const std::vector<std::string>& words) {
                                         "memory per node in MiB (default: an equal share)");
   parser.add_flag("--detach", is_detached, "return once every node is idle");
   if (const auto code = parser.parse(words)) return *code;
+  // /proc is not there in some sandboxes.
   if (::access("/proc/self/exe", F_OK) != 0) {
     return complain(Error{ErrorCode::kFailedPrecondition,
                           "/proc is not mounted here, and daemons and tasks are found by it",
@@ -124,6 +133,7 @@ int run_up(const std::vector<std::string>& words) {
   }
   if (gpus_text) read_gpus(*gpus_text, options);
   options.folder = absolute(options.folder);
+  // They would end or split a value of slurm.conf, or mean something in it (%n).
   if (options.folder.find_first_of(" \t\n#\"'=%") != std::string::npos) {
     return complain(
         Error{ErrorCode::kInvalidArgument,
@@ -132,6 +142,7 @@ int run_up(const std::vector<std::string>& words) {
               "take another --dir"});
   }
   PersonalCluster cluster(options.folder);
+  // Only what was asked for is compared: muster up alone starts what is there.
   const bool is_shaped = nodes.count() + gpus.count() + cpus.count() + memory.count() > 0;
   if (is_shaped && cluster.is_configured() && !cluster.has_nodes_of(options)) {
     return complain(
@@ -149,6 +160,7 @@ int run_up(const std::vector<std::string>& words) {
   if (is_detached) return 0;
   say("Ctrl-C ends it");
   wait_for_interrupt();
+  // Ctrl-C ends jobs as well, like muster down.
   const Status stopped = cluster.stop(say);
   return stopped.has_value() ? 0 : complain(stopped.error());
 }
@@ -183,6 +195,7 @@ constexpr Duration kTokenLife = Duration::hours(24 * 30);
 /// For Determined's clients; nothing while the controller is down, or does not serve HTTP.
 void print_http_access(const std::string& conf) {
   const std::string socket = conf.substr(0, conf.rfind('/')) + "/controller.sock";
+  // A controller that is down would let the call wait for its timeout.
   if (::access(socket.c_str(), F_OK) != 0) return;
   ::setenv("SLURM_CONF", conf.c_str(), 1);
   const Console console("muster env");
@@ -190,6 +203,7 @@ void print_http_access(const std::string& conf) {
   const auto access = find_http(session, kTokenLife);
   if (!access.has_value()) return;
   const std::string user = user_name(::geteuid());
+  // Single quotes: eval must not read the values.
   fmt::print("export DET_MASTER='{}'\nexport DET_USER='{}'\nexport DET_USER_TOKEN='{}'\n",
              access->master, user, access->token);
 }
@@ -219,6 +233,7 @@ int run_check(const std::vector<std::string>& words) {
   std::string folder = default_folder();
   parser.add_option("--dir", folder, "folder of the cluster").shows_default();
   if (const auto code = parser.parse(words)) return *code;
+  // The daemon's own program replays: a client has no part of it.
   ProcessSpec spec;
   spec.arguments = {program_folder() + "/musterd", "--check", "-f",
                     absolute(folder) + "/slurm.conf"};
@@ -232,6 +247,7 @@ int run_check(const std::vector<std::string>& words) {
   if (!pid.has_value()) return complain(pid.error());
   int status = 0;
   ::waitpid(*pid, &status, 0);
+  // The daemon's exit code is the command's.
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 

@@ -1,3 +1,6 @@
+// Code travels as tar makes it, since tar(1) knows every kind of file, and as bytes that depend on
+// the contents alone.
+
 #include "cli/muster/code_archive.h"
 
 #include <fcntl.h>
@@ -26,6 +29,7 @@ Result<std::string> read_all(int fd) {
     if (count < 0)
       return fail(ErrorCode::kUnavailable, "cannot read from tar", std::strerror(errno));
     bytes.append(buffer, static_cast<std::size_t>(count));
+    // Looked at as it grows: a folder of data is refused after its first megabytes, not its last.
     TRY(check_code_size(bytes.size()));
   }
   return bytes;
@@ -40,25 +44,20 @@ Result<std::string> archive_code(const std::string& folder) {
   if (!S_ISDIR(known.st_mode))
     return fail(ErrorCode::kInvalidArgument, folder + " is not a folder",
                 "give the folder that the code is in");
+  // Close-on-exec: tar gets its end as standard output alone.
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     return fail(ErrorCode::kUnavailable, "pipe", std::strerror(errno));
   ProcessSpec spec;
-  spec.arguments = {"tar",
-                    "-C",
-                    folder,
-                    "--sort=name",
-                    "--mtime=@0",
-                    "--owner=0",
-                    "--group=0",
-                    "--numeric-owner",
-                    "--exclude-vcs",
-                    "--exclude=__pycache__",
-                    "--exclude=./muster-runs",
-                    "--exclude-ignore-recursive=.detignore",
-                    "-czf",
-                    "-",
-                    "."};
+  spec.arguments = {"tar", "-C", folder,
+                    // Sorted, with no times and owners: equal code makes equal bytes, which are
+                    // stored once.
+                    "--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner",
+                    // What is no code: version control, compiled files, and what earlier trials
+                    // have written.
+                    "--exclude-vcs", "--exclude=__pycache__", "--exclude=./muster-runs",
+                    // Determined's file of patterns, which holds for the folders below as well.
+                    "--exclude-ignore-recursive=.detignore", "-czf", "-", "."};
   for (char** variable = environ; *variable != nullptr; ++variable)
     spec.environment.emplace_back(*variable);
   spec.user = ProcessUser{::geteuid(), ::getegid(), ""};
@@ -66,6 +65,7 @@ Result<std::string> archive_code(const std::string& folder) {
   spec.standard_error = STDERR_FILENO;
   spec.is_own_session = false;
   const auto pid = start_process(spec);
+  // Else the pipe would never end.
   ::close(ends[1]);
   auto bytes = pid.has_value() ? read_all(ends[0]) : Result<std::string>(fail(pid.error()));
   if (pid.has_value() && !bytes.has_value())

@@ -1,3 +1,7 @@
+// Files come through the controller as tar and go straight into tar(1), never wholly into memory
+// or onto another disk. A folder is made first and is printed last: a script that reads a path
+// finds all files there.
+
 #include "cli/muster/downloads.h"
 
 #include <fmt/format.h>
@@ -24,6 +28,7 @@ Error not_unpacked() {
 Status fetch(Web& web, const std::string& uuid, const std::string& folder) {
   Unpacker unpacker;
   // tar is started by the first bytes, when there is something to unpack.
+  // An error arrives before any byte: then no folder is filled.
   bool is_started = false;
   const Status done = web.stream("/checkpoints/" + uuid, "application/x-tar",
                                  [&](std::string_view bytes) -> Status {
@@ -31,6 +36,7 @@ Status fetch(Web& web, const std::string& uuid, const std::string& folder) {
                                      TRY(unpacker.start(folder, false));
                                    return unpacker.write(bytes);
                                  });
+  // The stream broke off: files may be cut short, which tar alone would not say.
   if (!done.has_value() && is_started) {
     return fail(done.error().code, fmt::format("what is in {} is not whole", folder),
                 done.error().text());
@@ -50,6 +56,7 @@ Status download_checkpoint(Web& web, const std::string& uuid, const std::string&
   const Status done = fetch(web, uuid, folder);
   if (!done.has_value()) {
     std::error_code ignored;
+    // remove() leaves a folder with something in it.
     std::filesystem::remove(folder, ignored);  // if it is empty
     return done;
   }
@@ -68,6 +75,7 @@ struct Rating {
         "the metric of the validations that decides; the searcher's if not given");
     auto smaller = parser.add_option("--smaller-is-better", is_smaller_better,
                                      "true or false: which values of it are better");
+    // A metric without its direction cannot be sorted by.
     by.needs(smaller);
     smaller.needs(by);
   }
@@ -87,6 +95,7 @@ struct Wanted {
 };
 
 bool has_value(const Json& checkpoint, const std::string& metric) {
+  // The API lists checkpoints without a value as well: they are no answer to which is best.
   const Json* training = checkpoint.find("training");
   const Json* validation = training == nullptr ? nullptr : training->find("validationMetrics");
   const Json* values = validation == nullptr ? nullptr : validation->find("avgMetrics");
@@ -106,6 +115,7 @@ Result<std::vector<std::string>> uuids_of(Web& web, const Wanted& wanted) {
   if (!uuids.empty()) return uuids;
   if (found.empty())
     return fail(ErrorCode::kNotFound, "there is no whole checkpoint", "see muster checkpoint list");
+  // There are checkpoints, only none that the question applies to.
   return fail(ErrorCode::kNotFound,
               fmt::format("no checkpoint has a value of {}",
                           wanted.metric.empty() ? "the searcher's metric" : wanted.metric),
@@ -129,6 +139,7 @@ Status download_code(Session& session, std::uint32_t number, const std::string& 
   TRY(web.open());
   const Json answer = TRY(web.get(fmt::format("experiments/{}/model_def", number)));
   const std::string archive = TRY(parse_base64(text_of(answer, "b64Tgz")));
+  // Code need not have been sent.
   if (archive.empty())
     return fail(ErrorCode::kNotFound, fmt::format("experiment {} has no code", number),
                 "its trials run in the folder in which it was created");
@@ -182,6 +193,7 @@ int run_experiment_download(const Words& words) {
   if (const auto code = parser.parse(words)) return *code;
   const Console console("muster experiment download");
   Session session(console);
+  // Only whole ones: others have no files yet, or none any more.
   const std::string path =
       fmt::format("experiments/{}/checkpoints?states=STATE_COMPLETED&limit={}&{}", number, count,
                   rating.query());
@@ -219,6 +231,7 @@ int run_trial_download(const Words& words) {
   rating.add_to(parser);
   if (const auto code = parser.parse(words)) return *code;
   const Console console("muster trial download");
+  // A rating would have no effect there: to refuse says so.
   if (is_latest && !rating.metric.empty())
     return console.fail({ErrorCode::kInvalidArgument, "the latest is not rated by a metric",
                          "leave out --sort-by, or give --best"});

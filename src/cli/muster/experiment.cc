@@ -25,10 +25,12 @@ int run_check_file(const Words& words) {
   const Console console("muster experiment check");
   const auto document = file.read();
   if (!document.has_value()) return console.fail(document.error());
+  // All problems at once: a file is mended in one go.
   const std::vector<std::string> problems = file.problems(*document);
   for (const std::string& problem : problems) console.error(problem);
   if (!problems.empty()) return 1;
   for (const std::string& warning : file.warnings(*document)) console.warn(warning);
+  // With the defaults, as the controller will read it.
   const ExperimentForm form =
       read_experiment(merge_layers(document->root, experiment_defaults()), document->lines);
   const ExperimentConfig& config = form.config;

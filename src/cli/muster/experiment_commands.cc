@@ -1,3 +1,6 @@
+// Commands on whole experiments. A file is read, checked and made JSON here, where its lines are
+// known; what it means, and whether the cluster can run it, is decided by the controller.
+
 #include "cli/muster/experiment_commands.h"
 
 #include <fmt/format.h>
@@ -21,6 +24,7 @@
 namespace muster::cli {
 namespace {
 
+// More than any configuration; a file of data by mistake is refused.
 constexpr std::size_t kConfigMax = std::size_t{16} << 20;
 
 std::vector<ExperimentId> ids_of(const std::vector<std::uint32_t>& numbers) {
@@ -52,14 +56,17 @@ Result<ExperimentView> follow(Session& session, std::uint32_t number, bool is_to
     const std::string line = progress_line(view);
     if (is_told && line != last) {
       print(line + "\n");
+      // Whoever reads through a pipe sees each line when it is said.
       std::fflush(stdout);
       last = line;
     }
     if (is_final(view.state)) return view;
+    // Polled: the controller answers a wait for jobs, not for experiments.
     session.sleep(Duration::milliseconds(500));
   }
 }
 
+// 0 completed, 2 canceled, 1 anything else; experiment wait documents them.
 int exit_code_of(ExperimentState state) {
   return state == ExperimentState::kCompleted ? 0 : state == ExperimentState::kCanceled ? 2 : 1;
 }
@@ -93,10 +100,12 @@ int run_experiment_create(const Words& words) {
   const auto document = file.read();
   if (!document.has_value()) return console.fail(document.error());
   if (!is_right(console, file, *document)) return 1;
+  // Standard input has been read, and cannot be read again.
   const auto original = file.path == "-" ? Result<std::string>("") : file.text();
   if (!original.has_value()) return console.fail(original.error());
 
   CreateExperiment create;
+  // Values and overrides, without the defaults: those are the controller's.
   create.config = json_text(document->root);
   create.original = *original;
   create.is_paused = is_paused;
@@ -106,6 +115,7 @@ int run_experiment_create(const Words& words) {
     create.context = as_bytes(std::move(code).value());
   }
   SubmittingProcess scene = submitting_process({"muster", "experiment", "create"});
+  // Trials get the environment of who created the experiment, without that of a job it may run in.
   create.environment = as_bytes(environment_block(without_job_variables(scene.environment)));
   create.job = std::make_shared<const JobSpec>(job_of(SubmitOptions(), scene));
   Session session(console);
@@ -171,6 +181,7 @@ CreateExperiment fork_of(ExperimentId parent, std::string config, const Words& c
   CreateExperiment create;
   create.config = std::move(config);
   create.parent = parent;
+  // The fork runs with the environment of who forks, not with the first owner's.
   SubmittingProcess scene = submitting_process(command);
   create.environment = as_bytes(environment_block(without_job_variables(scene.environment)));
   create.job = std::make_shared<const JobSpec>(job_of(SubmitOptions(), scene));
@@ -204,7 +215,9 @@ int run_experiment_fork(const Words& words) {
   const auto parent = find_experiment(session, number, QueryDetail::kFull);
   if (!parent.has_value()) return console.fail(parent.error());
   const auto under = parse_yaml(parent->spec->config);
+  // The stored configuration is JSON, which YAML includes.
   if (!under.has_value()) return console.fail(under.error());
+  // What is given here lies over the parent's.
   CreateExperiment create =
       fork_of(ExperimentId(number), json_text(merge_layers(*changes, under->root)),
               {"muster", "experiment", "fork"});
@@ -229,6 +242,7 @@ int run_experiment_list(const Words& words) {
     return print_json(console, session, is_all ? "experiments" : "experiments?archived=false");
   auto page = session.query(query_of(QueryKind::kExperiments, {}, QueryDetail::kBrief));
   if (!page.has_value()) return console.fail(page.error());
+  // Lists of the core have all: archived ones are left out here.
   if (!is_all)
     std::erase_if(page->experiments,
                   [](const ExperimentView& one) { return one.labels.is_archived; });
@@ -250,6 +264,7 @@ int run_experiment_describe(const Words& words) {
   if (is_json) return print_json(console, session, fmt::format("experiments/{}", number));
   const auto experiment = find_experiment(session, number);
   if (!experiment.has_value()) return console.fail(experiment.error());
+  // The trials are a question of their own, as there may be thousands.
   const auto page =
       session.query(query_of(QueryKind::kTrials, {experiment->id}, QueryDetail::kFull));
   if (!page.has_value()) return console.fail(page.error());
@@ -288,6 +303,7 @@ int control_experiments(ExperimentVerb verb, const Words& words) {
   if (!reply.has_value()) return console.fail(reply.error());
   if (reply->error) return console.fail(*reply->error);
   int code = 0;
+  // Each has an outcome of its own; the exit code is an error if any has one.
   for (const ExperimentOutcome& outcome : reply->experiments) {
     if (outcome.error) code = console.fail(*outcome.error);
   }
@@ -337,6 +353,7 @@ int run_experiment_set(const Words& words) {
   const Console console("muster experiment set");
   update.experiment = ExperimentId(number);
   Session session(console);
+  // The request replaces all three numbers: those not given stay as they are.
   if (of_experiment.count() + of_trial.count() + latest.count() > 0) {
     const auto known = find_experiment(session, number);
     if (!known.has_value()) return console.fail(known.error());
@@ -345,11 +362,13 @@ int run_experiment_set(const Words& words) {
         of_trial.count() > 0 ? retention.trial_best : known->retention.trial_best,
         latest.count() > 0 ? retention.trial_latest : known->retention.trial_latest};
   }
+  // Slots are a limit on trials at once, as all trials of an experiment have as many.
   if (update.max_slots && !update.max_concurrent) {
     const auto known = find_experiment(session, number);
     if (!known.has_value()) return console.fail(known.error());
     update.max_concurrent = trials_at_once(*update.max_slots, *known->spec);
   }
+  // Two requests: retention of logs is not part of the experiment's labels and numbers.
   auto reply = session.submit_one(update);
   if (reply.has_value() && !reply->error && log_days)
     reply = session.submit_one(SetLogRetention{update.experiment, TrialId(), *log_days});
@@ -370,6 +389,7 @@ int run_experiment_config(const Words& words) {
   const auto experiment = find_experiment(session, number, QueryDetail::kFull);
   if (!experiment.has_value()) return console.fail(experiment.error());
   const auto config = config_with_seed(*experiment->spec);
+  // The original is shown even where the stored configuration cannot be read.
   if (!is_original && !config.has_value()) return console.fail(config.error());
   const std::string text = is_original ? experiment->spec->original : json_text(*config);
   print(text.ends_with('\n') ? text : text + "\n");

@@ -1,3 +1,6 @@
+// An experiment's file with template and overrides, as one document that still knows its lines: a
+// problem is reported where its cause was written.
+
 #include "cli/muster/experiment_file.h"
 
 #include <fmt/format.h>
@@ -35,6 +38,7 @@ Error template_error(Error error, const std::string& path) {
 }  // namespace
 
 std::vector<std::string> ExperimentFile::problems(const YamlDocument& document) const {
+  // With the defaults merged in, as missing fields are problems only then.
   const ExperimentForm form =
       read_experiment(merge_layers(document.root, experiment_defaults()), document.lines);
   std::vector<std::string> lines;
@@ -43,6 +47,7 @@ std::vector<std::string> ExperimentFile::problems(const YamlDocument& document) 
       template_path.empty() ? path : fmt::format("{} over {}", path, template_path);
   for (const FormProblem& problem : form.problems)
     lines.push_back(fmt::format("{}: {}", problem.line == 0 ? both : path, problem.text()));
+  // Before it is sent: the controller's refusal would name no file.
   if (const Status sized = check_config_size(json_text(document.root)); !sized.has_value())
     lines.push_back(fmt::format("{}: {}", path, sized.error().detail));
   return lines;
@@ -72,6 +77,7 @@ Result<YamlDocument> ExperimentFile::read() const {
   for (const std::string& override_text : overrides) {
     TRY(apply_override(document.root, override_text));
     const std::string path_set = override_text.substr(0, override_text.find('='));
+    // A value from the command line has no line in the file.
     std::erase_if(document.lines, [&](const auto& line) {
       return line.first == path_set || line.first.starts_with(path_set + ".");
     });
@@ -79,6 +85,7 @@ Result<YamlDocument> ExperimentFile::read() const {
   if (template_path.empty()) return document;
   auto under = read_yaml(template_path);
   if (!under.has_value()) return fail(template_error(under.error(), template_path));
+  // The file over the template.
   document.root = merge_layers(document.root, under->root);
   return document;
 }

@@ -25,10 +25,9 @@ Row checkpoint_row(const Json& one, const ShowContext& context) {
   };
   const std::string state = text_of(one, "state");
   const auto time = parse_web_time(text_of(one, "reportTime"));
-  return {text_of(one, "uuid"),
-          in(training, "trialId"),
-          in(metadata, "steps_completed"),
+  return {text_of(one, "uuid"), in(training, "trialId"), in(metadata, "steps_completed"),
           in(training, "searcherMetric"),
+          // STATE_COMPLETED shows as COMPLETED.
           state.substr(std::string_view("STATE_").size()),
           time.has_value() ? context.time(*time, "-") : "-"};
 }
@@ -94,10 +93,12 @@ int run_experiment_list_trials(const Words& words) {
   if (const auto code = parser.parse(words)) return *code;
   const Console console("muster experiment list-trials");
   Session session(console);
+  // JSON is HTTP's answer as it comes.
   if (is_json && sort.count() + limit.count() > 0)
     return console.fail(
         Error{ErrorCode::kInvalidArgument, "--sort and --top order the table", "leave out --json"});
   if (is_json) return print_json(console, session, fmt::format("experiments/{}/trials", number));
+  // The first of anything else would be arbitrary.
   if (limit.count() > 0 && sort.count() == 0) order = "metric";
   Query query;
   query.kind = QueryKind::kTrials;
@@ -105,6 +106,7 @@ int run_experiment_list_trials(const Words& words) {
   query.experiments = {ExperimentId(number)};
   const auto page = session.query(query);
   if (!page.has_value()) return console.fail(page.error());
+  // For the direction of the metric.
   query.kind = QueryKind::kExperiments;
   query.detail = QueryDetail::kBrief;
   const auto found = session.query(query);

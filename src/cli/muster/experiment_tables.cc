@@ -1,3 +1,6 @@
+// Texts of experiments and trials for people. Names, notes and logs are whatever users wrote: each
+// text passes printable_lines or table_text before it reaches a terminal.
+
 #include "cli/muster/experiment_tables.h"
 
 #include <fmt/format.h>
@@ -28,6 +31,7 @@ void shorten(Json& value) {
     for (Json& item : *items) shorten(item);
   } else if (const auto number = value.number();
              number && value.whole() == nullptr && std::isfinite(*number)) {
+    // Through text, as rounding in decimal is wanted.
     value = Json(std::strtod(fmt::format("{:.5g}", *number).c_str(), nullptr));
   }
 }
@@ -46,6 +50,7 @@ std::string hparams_text(const std::string& json) {
 }
 
 std::string why(const TrialView& trial) {
+  // The order is that of importance: how it ended, why it stops, what its code said.
   if (trial.state != TrialState::kActive) return trial_end_text(trial);
   if (trial.stop) return stop_reason_text(*trial.stop);
   if (!trial.detail.empty()) return trial.detail;
@@ -77,6 +82,7 @@ std::string trial_condition(const TrialView& trial) {
   if (trial.job_state == JobState::kRunning || trial.job_state == JobState::kSuspended)
     return std::string(job_state_name(trial.job_state));
   if (trial.job_reason == PendingReason::kJobHeldUser || trial.is_waiting) return "WAITING";
+  // Neither pending nor running: the job has ended and the trial's state follows.
   return trial.job_state == JobState::kPending ? "QUEUED" : "ENDING";
 }
 
@@ -100,6 +106,7 @@ namespace {
 /// What it has used, where there is a limit to it.
 std::string budget_text(const ExperimentView& experiment) {
   const ExperimentBudget& budget = experiment.spec->budget;
+  // Times are in microseconds.
   constexpr double kHour = 3600e6;
   std::string text;
   if (budget.slot_time != Duration()) {
@@ -117,6 +124,7 @@ std::string budget_text(const ExperimentView& experiment) {
 std::string indented(std::string_view text) {
   std::string out;
   for (const char c : text) {
+    // Notes are of several lines, and of whatever bytes their author chose.
     if (c == '\n') {
       out += "\n    ";
     } else {
@@ -167,6 +175,7 @@ std::string trial_table(const std::vector<TrialView>& trials, const MetricCurves
     return found == curves.end() ? "" : found->second;
   };
   Row headings{"TRIAL", "JOB", "STATE", "RUNS", "METRIC", "AT", "BEST", "HYPERPARAMETERS", "WHY"};
+  // By its heading, so that a new column does not move the curve.
   const auto place = static_cast<std::ptrdiff_t>(std::ranges::find(headings, "HYPERPARAMETERS") -
                                                  headings.begin());
   if (!curves.empty()) headings.insert(headings.begin() + place, "CURVE");
@@ -192,6 +201,7 @@ std::vector<TrialView> ordered_trials(std::vector<TrialView> trials, TrialOrder 
     if (order == TrialOrder::kMetric && has_metric)
       value = smaller_is_better ? *trial.best_metric : -*trial.best_metric;
     if (order == TrialOrder::kUnits) value = -trial.units;
+    // Those without a metric come last, whichever direction is better; ties by id.
     return std::tuple(order == TrialOrder::kMetric && !has_metric, value, trial.id);
   };
   std::ranges::sort(trials, {}, rank);

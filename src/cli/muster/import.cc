@@ -14,6 +14,7 @@ constexpr Duration kTokenLife = Duration::hours(24 * 30);  // histories are long
 
 /// What `muster env` would set, where it is not set.
 Status add_controller(const Console& console, Environment& variables) {
+  // Whoever has set them means another controller, perhaps on another machine.
   if (get_variable(variables, "DET_MASTER") && get_variable(variables, "DET_USER_TOKEN")) return {};
   Session session(console);
   const HttpAccess access = TRY(find_http(session, kTokenLife));
@@ -24,6 +25,7 @@ Status add_controller(const Console& console, Environment& variables) {
 
 bool needs_controller(const Words& words) {
   for (const std::string& word : words) {
+    // Without a controller to send to, or with another to send to.
     if (word == "--help" || word == "-h" || word == "--dry-run" || word.starts_with("--out") ||
         word.starts_with("--to"))
       return false;

@@ -1,3 +1,6 @@
+// Logs page by page: a page is a chunk of the store, and is printed before the next is asked for,
+// so that a log of any size costs the memory of one page.
+
 #include "cli/muster/log_commands.h"
 
 #include <fmt/format.h>
@@ -14,6 +17,7 @@
 namespace muster::cli {
 namespace {
 
+// The controller holds a question for so long and answers when a line comes.
 constexpr Duration kFollowWait = Duration::seconds(30);
 /// A page is about a chunk of the store, which is decompressed as a whole.
 constexpr std::size_t kPageLines = 10'000;
@@ -37,6 +41,7 @@ class LogPrinter {
   void show(const std::vector<LogLine>& lines, const std::string& prefix = "") const {
     for (const LogLine& line : lines) {
       const std::string text = prefix + log_line_text(line, is_plain_, context_);
+      // Only terminals obey control sequences: a file gets the bytes as they were written.
       print(is_terminal_ ? harmless_text(text) : text);
     }
     if (!lines.empty()) std::fflush(stdout);
@@ -53,12 +58,14 @@ Result<std::vector<LogLine>> newest_lines(Session& session, LogQuery query, std:
                                           std::uint64_t& next) {
   query.is_backward = true;
   query.from = kLastLogLine;
+  // The store's last line, whatever matches: what is followed afterwards begins behind it.
   LogQuery last = query;
   last.filter = LogFilter();
   last.lines_max = 1;
   const LogAnswer end = TRY(session.read_logs(last, Duration()));
   next = end.page.lines.empty() ? 0 : end.page.lines.front().id + 1;
   std::vector<LogLine> lines;
+  // A page may have few matches, or none.
   while (lines.size() < count) {
     query.lines_max = count - lines.size();
     LogAnswer answer = TRY(session.read_logs(query, Duration()));
@@ -82,6 +89,7 @@ Status show_lines(Session& session, LogQuery query, std::size_t count, Duration 
     printer.show(answer.page.lines, prefix);
     shown += answer.page.lines.size();
     query.from = answer.page.next;
+    // While following, an empty page is the end only once the trial has ended.
     if (answer.page.is_end && (wait == Duration() || (answer.is_over && answer.page.lines.empty())))
       break;
   }
@@ -97,6 +105,7 @@ class ExperimentFollower {
 
   Status run() {
     while (true) {
+      // Asked before the trials: lines that come in between are seen by the next round.
       const bool is_over = TRY(is_experiment_over());
       const std::vector<TrialView> trials = TRY(session_.trials(experiment_));
       bool has_more = false;
@@ -131,9 +140,11 @@ class ExperimentFollower {
     Place& place = places_[trial.id];
     const bool is_over = trial.state != TrialState::kActive;
     const bool is_idle = is_over || trial.job_state == JobState::kPending;
+    // Nothing can have been added: a round over hundreds of trials asks only about those that run.
     if (place.is_drained && is_idle && place.runs == trial.runs && place.is_over == is_over)
       return !is_over;
     const TimePoint now = clock_now();
+    // The trial's end is by the cluster's clock, which may be ahead of this one.
     if (is_over && !place.over_since.is_set()) place.over_since = std::min(trial.end_time, now);
     LogQuery query = query_of(trial.id.value(), filter_);
     query.from = place.next;
@@ -145,6 +156,7 @@ class ExperimentFollower {
       query.from = place.next = answer.page.next;
       is_end = answer.page.is_end;
     }
+    // The last lines take their way through agent and store.
     const bool is_steady = !is_over || now - place.over_since > kLastLinesArrive;
     place.is_drained = is_idle && is_empty && is_steady && place.runs == trial.runs;
     place.runs = trial.runs;
@@ -188,6 +200,7 @@ int run_trial_logs(const Words& words) {
     printer.show(*lines);
     if (!options.is_followed) return 0;
   }
+  // Everything is no count: SIZE_MAX.
   const Status shown = show_lines(session, query, head > 0 ? head : SIZE_MAX,
                                   options.is_followed ? kFollowWait : Duration(), printer);
   return shown.has_value() ? 0 : console.fail(shown.error());

@@ -1,3 +1,6 @@
+// Options of the two commands that show logs, and the form of a line. Filters are applied where
+// the logs are: only lines that match travel.
+
 #include "cli/muster/log_options.h"
 
 #include <fmt/format.h>
@@ -59,10 +62,12 @@ Result<LogFilter> LogOptions::filter(const ShowContext& context) const {
           fmt::format("--level: '{}' is none of trace, debug, info, warning, error, critical",
                       level));
     }
+    // This level and all above it; 0 would be lines that say none.
     for (auto at = static_cast<unsigned>(found - kLevels.begin()) + 1; at <= kLevels.size(); ++at) {
       filter.levels.push_back(static_cast<LogLevel>(at));
     }
   }
+  // Times without a date lie in the past, as logs do.
   if (!since.empty())
     filter.first_time = TRY(parse_time(since, {context.now, *context.zone, TimeDirection::kPast}));
   return filter;
@@ -71,6 +76,7 @@ Result<LogFilter> LogOptions::filter(const ShowContext& context) const {
 std::string log_line_text(const LogLine& line, bool is_plain, const ShowContext& context) {
   if (is_plain) return fmt::format("{}{}\n", continuation_mark(line), line.text);
   return fmt::format("{} [rank={}]{} {}{}\n", context.time(line.time, "unknown"), line.rank,
+                     // Standard output is the usual case and has no mark.
                      line.stream == LogStream::kStderr ? " [stderr]" : "", continuation_mark(line),
                      line.text);
 }
@@ -91,6 +97,7 @@ std::string harmless_text(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
+    // C1 controls in UTF-8, c2 80 to c2 9f: some terminals obey them as they obey ESC.
     const bool is_c1 =
         byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
     if (const std::size_t colour = colour_length(text.substr(i)); colour > 0) {
@@ -99,6 +106,7 @@ std::string harmless_text(std::string_view text) {
     } else if (is_c1) {
       out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(text[++i])));
     } else if ((byte < 0x20 && byte != '\t' && byte != '\n') || byte == 0x7f) {
+      // As cat -v shows control characters.
       out += '^';
       out += static_cast<char>(byte ^ 0x40U);
     } else {

@@ -1,3 +1,6 @@
+// Curves of one metric for a table of trials, in few questions to the metric store. They are an
+// ornament: whatever fails leaves the table without them.
+
 #include "cli/muster/metric_curves.h"
 
 #include <fmt/format.h>
@@ -14,7 +17,9 @@ namespace muster::cli {
 namespace {
 
 constexpr std::size_t kWidth = 16;
+// A table of more is not read by its curves; each costs a look at the metric store.
 constexpr std::size_t kTrialsMax = 200;
+// A URL has a length that servers accept.
 constexpr std::size_t kTrialsAtOnce = 50;
 
 /// As it may stand in a query.
@@ -40,6 +45,7 @@ MetricCurves curves_of(const Json& series) {
     for (const Json& group : items_of(one, "metrics")) {
       for (const Json& point : items_of(group, "data")) {
         const Json* named = point.find("values");
+        // One metric was asked for: the first value is it.
         const auto number =
             named == nullptr || named->object() == nullptr || named->object()->empty()
                 ? std::nullopt
@@ -47,6 +53,7 @@ MetricCurves curves_of(const Json& series) {
         if (number && std::isfinite(*number)) values.push_back(*number);
       }
     }
+    // A single point is no curve.
     if (values.size() > 1)
       curves.emplace(TrialId(static_cast<std::uint32_t>(*id->whole())), sparkline(values, kWidth));
   }
@@ -56,8 +63,10 @@ MetricCurves curves_of(const Json& series) {
 MetricCurves metric_curves(Session& session, const std::vector<TrialView>& trials,
                            const std::string& metric) {
   MetricCurves curves;
+  // Curves are for people: a program that reads the table gets none.
   if (::isatty(STDOUT_FILENO) != 1 || trials.empty()) return curves;
   Web web(session);
+  // Without HTTP the table is shown without curves.
   if (!web.open().has_value()) return curves;
   const std::size_t count = std::min(trials.size(), kTrialsMax);
   for (std::size_t begin = 0; begin < count; begin += kTrialsAtOnce) {

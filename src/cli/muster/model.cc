@@ -83,6 +83,7 @@ int run_describe(const Words& words) {
   print(fmt::format("Model {}: {}, of {}\n{}\n", model->id, model->name, model->user_name,
                     model->body));
   std::vector<Row> rows;
+  // A version names one checkpoint.
   for (const Document& version : *versions) {
     rows.push_back({std::to_string(version.number), version.checkpoints.front(), version.user_name,
                     context.time(version.create_time, "-"), version.name});
@@ -112,6 +113,7 @@ int run_register(const Words& words) {
   version.checkpoints = {uuid};
   const auto reply = done(session, StoreDocument{std::move(version)});
   if (!reply.has_value()) return console.fail(reply.error());
+  // The reply has the document's id; the version's number is what users name it by.
   const auto versions = versions_of(session, *model);
   if (!versions.has_value()) return console.fail(versions.error());
   const auto made = std::ranges::find(*versions, reply->document, &Document::id);
@@ -131,6 +133,7 @@ int run_delete(const Words& words) {
   const Console console("muster model delete");
   Session session(console);
   const auto model = find_model(session, name);
+  // Without a number the whole model is meant.
   if (!model.has_value() || !number) return delete_found(console, session, model);
   return delete_found(console, session, find_version(session, *model, *number));
 }

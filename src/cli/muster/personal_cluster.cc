@@ -1,3 +1,7 @@
+// A cluster of one user: its configuration, its daemons and how they are found again. Processes
+// are known by pid files and command lines, so that a folder that was copied, or a number that was
+// used again, never ends somebody else's process.
+
 #include "cli/muster/personal_cluster.h"
 
 #include <fcntl.h>
@@ -63,6 +67,7 @@ Status write_file(const std::string& path, const std::string& text) {
 Status make_folder(const std::string& path) {
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
+    // It may be there already, or be made by another process at this moment.
     if (::mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) {
       return fail(ErrorCode::kUnavailable, "cannot create " + part, std::strerror(errno));
     }
@@ -92,6 +97,7 @@ std::string name_of(const std::string& path) { return path.substr(path.rfind('/'
 bool is_same_word(const std::string& a, const std::string& b) {
   if (a == b) return true;
   std::error_code failed;
+  // A link to the programs' folder makes another spelling of the same program.
   return a.starts_with('/') && b.starts_with('/') && std::filesystem::equivalent(a, b, failed) &&
          !failed;
 }
@@ -103,6 +109,7 @@ bool is_daemon(pid_t pid, const std::vector<std::string>& arguments) {
   if (!text.has_value() || text->empty()) return false;
   std::vector<std::string> found;
   for (const std::string_view word : split(*text, '\0')) found.emplace_back(word);
+  // Each argument ends with a zero byte, so that an empty word stands last.
   while (!found.empty() && found.back().empty()) found.pop_back();
   if (found.size() != arguments.size()) return false;
   return name_of(found.front()) == name_of(arguments.front()) &&
@@ -126,6 +133,7 @@ std::uint64_t memory_of_node(const PersonalClusterOptions& options) {
   struct sysinfo info {};
   ::sysinfo(&info);
   const std::uint64_t all = (static_cast<std::uint64_t>(info.totalram) * info.mem_unit) >> 20;
+  // 256 MiB at least, so that a node can run anything at all.
   return std::max<std::uint64_t>(256, all / options.nodes);
 }
 
@@ -152,12 +160,15 @@ std::string conf_text(const PersonalClusterOptions& options, const std::string& 
       "MusterController=unix:{0}/controller.sock\n"
       "MusterHttp=127.0.0.1:0\n"
       "MusterHosts={0}/hosts\n"
+      // Nodes may be pretended to have more CPUs and memory than the machine has.
       "SlurmdParameters=config_overrides\n"
       "SelectType=select/cons_tres\n"
       "SelectTypeParameters=CR_Core_Memory\n"
+      // A node that was down comes back by itself, since nobody is there to resume it.
       "ReturnToService=2\n"
       "KillWait=5\n"
       "DefMemPerCPU={1}\n",
+      // A job that names no memory gets its CPUs' share, so that nodes can be shared.
       folder, std::max<std::uint64_t>(1, memory_of_node(options) / cpus_of_node(options)));
   if (options.gpus > 0) text += "GresTypes=gpu\n";
   for (const std::string& line : node_lines(options)) text += line + "\n";
@@ -183,6 +194,7 @@ bool PersonalCluster::has_nodes_of(const PersonalClusterOptions& options) const 
   for (const std::string_view line : split(*text, '\n')) {
     if (line.starts_with("NodeName=")) lines.emplace_back(line);
   }
+  // Compared as texts: whatever differs makes other nodes.
   return lines == node_lines(options);
 }
 
@@ -194,6 +206,7 @@ Status PersonalCluster::configure(const PersonalClusterOptions& options) {
   TRY(make_own_folder(folder_, 0755, "the cluster's folder"));
   TRY(make_own_folder(folder_ + "/spool", 0755, "the folder of spools"));
   TRY(make_own_folder(folder_ + "/log", 0755, "the folder of logs"));
+  // An existing configuration may have been edited: it is never written over.
   if (is_configured()) return {};
   TRY(write_file(folder_ + "/hosts", hosts_text(folder_, options.nodes)));
   return write_file(conf(), conf_text(options, folder_));
@@ -230,6 +243,7 @@ std::vector<PersonalCluster::Daemon> PersonalCluster::started_daemons() const {
           {name,
            {programs + "/muster-agent", "-f", conf(), "-N", name.substr(std::strlen("agent-"))}});
   }
+  // The controller first, agents in the order of their names.
   std::ranges::sort(all.begin() + 1, all.end(), {}, &Daemon::name);
   return all;
 }
@@ -237,12 +251,14 @@ std::vector<PersonalCluster::Daemon> PersonalCluster::started_daemons() const {
 pid_t PersonalCluster::running(const Daemon& daemon) const {
   const auto text = read_file(folder_ + "/" + daemon.name + ".pid");
   if (!text.has_value()) return 0;
+  // 0: it is not there or not ours.
   const auto pid = static_cast<pid_t>(std::strtol(text->c_str(), nullptr, 10));
   return pid > 0 && is_daemon(pid, daemon.arguments) ? pid : 0;
 }
 
 Status PersonalCluster::start_daemon(const Daemon& daemon) const {
   const std::string log = fmt::format("{}/log/{}.log", folder_, daemon.name);
+  // O_NOFOLLOW: a link that somebody put into the folder must not name another file to write.
   const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd < 0) return fail(ErrorCode::kUnavailable, "cannot write " + log, std::strerror(errno));
   ProcessSpec spec;
@@ -260,6 +276,7 @@ Status PersonalCluster::start_daemon(const Daemon& daemon) const {
 
 Status PersonalCluster::start(const std::function<void(const std::string&)>& say) {
   const std::vector<Daemon> all = TRY(daemons());
+  // An event loop of its own: daemons may come and go while it is asked.
   auto io = kj::setupAsyncIo();
   const std::size_t node_count = all.size() - 1;
   std::size_t ready = 0;
@@ -312,6 +329,7 @@ bool PersonalCluster::stand(const std::vector<Daemon>& all) const {
     for (const Daemon& daemon : all) found.push_back(running(daemon));
     return found;
   };
+  // By number: one that was replaced in between has another.
   const std::vector<pid_t> before = pids();
   if (std::ranges::count(before, 0) > 0) return false;
   sleep_ms(kStandsMs);
@@ -375,12 +393,14 @@ bool PersonalCluster::answers() const {
 Status PersonalCluster::check_ours(const std::vector<Daemon>& all) const {
   for (const Daemon& daemon : all) {
     const pid_t pid = running(daemon);
+    // 0 asks only whether it may be signalled.
     if (pid != 0 && ::kill(pid, 0) != 0 && errno == EPERM) {
       return fail(ErrorCode::kPermissionDenied,
                   fmt::format("the {} (process {}) is another user's", daemon.name, pid),
                   "ask whoever started it");
     }
   }
+  // Its pid file is gone or names another process.
   if (running(all.front()) == 0 && answers()) {
     return fail(ErrorCode::kFailedPrecondition,
                 fmt::format("a controller answers at {0}/controller.sock that is not the process "
@@ -395,6 +415,7 @@ Status PersonalCluster::stop(const std::function<void(const std::string&)>& say,
   const std::vector<Daemon> all = started_daemons();
   TRY(check_ours(all));
   if (!keeps_jobs) end_jobs(say);
+  // Agents first: the controller then hears of each that it goes.
   for (auto daemon = all.rbegin(); daemon != all.rend(); ++daemon) {
     const pid_t pid = running(*daemon);
     if (pid != 0) {
@@ -405,9 +426,11 @@ Status PersonalCluster::stop(const std::function<void(const std::string&)>& say,
   for (const Daemon& daemon : all) {
     for (int waited = 0; running(daemon) != 0 && waited < kStopTimeoutMs; waited += 20)
       sleep_ms(20);
+    // After ten seconds it is stuck.
     if (const pid_t pid = running(daemon); pid != 0) ::kill(pid, SIGKILL);
     ::unlink(fmt::format("{}/{}.pid", folder_, daemon.name).c_str());
   }
+  // Steps go on under their supervisors, and are taken up by the next muster up.
   if (keeps_jobs) return {};
   std::vector<pid_t> left = supervisors();
   for (int waited = 0; !left.empty() && waited < kStepsEndMs; waited += 100) {
@@ -425,6 +448,7 @@ Status PersonalCluster::stop(const std::function<void(const std::string&)>& say,
 std::vector<pid_t> PersonalCluster::supervisors() const {
   std::vector<pid_t> found;
   std::error_code failed;
+  // Processes may end while they are looked at.
   for (const auto& entry : std::filesystem::directory_iterator("/proc", failed)) {
     const auto pid = static_cast<pid_t>(std::strtol(entry.path().filename().c_str(), nullptr, 10));
     const auto text =

@@ -18,6 +18,7 @@ struct Preview {
 int show(const Console& console, const Preview& options) {
   const auto document = options.file.read();
   if (!document.has_value()) return console.fail(document.error());
+  // Only these two sections are read: a preview needs no entrypoint.
   FormContext context{document->lines, {}};
   FormReader top(context, &document->root, "");
   FormReader hyperparameters = top.section("hyperparameters");
@@ -44,6 +45,7 @@ int run_preview_search(const Words& words) {
       "How many trials the search of an experiment file has, and how far they train.",
       "muster preview-search");
   options.file.add_to(parser);
+  // Which trials survive a rung depends on it, how many do not.
   parser.add_option("--seed", options.seed, "of the trials' imagined results (0)");
   if (const auto code = parser.parse(words)) return *code;
   return show(Console("muster preview-search"), options);

@@ -1,3 +1,6 @@
+// Tables of what a profiler measured, and curves of block characters. Units are read off the names
+// of what is measured, as reports carry none.
+
 #include "cli/muster/profile_text.h"
 
 #include <fmt/format.h>
@@ -27,6 +30,7 @@ std::string number_text(std::string_view name, double value) {
   if (is_rate || name.ends_with("bytes") || name.ends_with("memory")) {
     constexpr std::array<const char*, 5> kUnits{"B", "kB", "MB", "GB", "TB"};
     std::size_t unit = 0;
+    // Rounded, 999.95 shows as 1000.0: it belongs to the next unit.
     for (; std::abs(value) >= 999.95 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
     return fmt::format("{:.{}f} {}{}", value, unit == 0 ? 0 : 1, kUnits[unit], is_rate ? "/s" : "");
   }
@@ -44,12 +48,14 @@ std::string sparkline(const std::vector<double>& values, std::size_t width) {
   const std::size_t count = std::min(values.size(), width);
   std::vector<double> means;
   for (std::size_t i = 0; i < count; ++i) {
+    // Each column is the mean of an equal part of the values.
     means.push_back(mean_of(values.data() + i * values.size() / count,
                             values.data() + (i + 1) * values.size() / count));
   }
   const auto [least, most] = std::ranges::minmax(means);
   const double span = most / 2 - least / 2;  // halves, for the whole may be too large for a number
   for (const double mean : means) {
+    // A constant line stands at the bottom.
     const double place = span > 0 ? (mean / 2 - least / 2) / span : 0;
     line += kLevels[static_cast<std::size_t>(
         std::lround(place * static_cast<double>(kLevels.size() - 1)))];
@@ -63,11 +69,13 @@ void Profile::add(const std::string& group, const std::string& name, const Json&
       add(group, name.empty() ? member.name : name + "/" + member.name, member.value);
     return;
   }
+  // Values that are no numbers have no place in a table of statistics.
   if (const auto number = value.number(); number && std::isfinite(*number))
     series_[{group, name}].push_back(*number);
 }
 
 Status Profile::take(const std::string& group, std::string_view lines) {
+  // One JSON document for each line, as streaming endpoints answer.
   for (std::string_view rest = lines; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));

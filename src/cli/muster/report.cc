@@ -16,8 +16,10 @@ Result<NamedNumber> parse_pair(const std::string& word) {
   const std::size_t equals = word.find('=');
   NamedNumber pair{word.substr(0, equals), 0};
   const std::string number = equals == word.npos ? "" : word.substr(equals + 1);
+  // from_chars: no locale decides what the decimal point is.
   const auto [end, error] =
       std::from_chars(number.data(), number.data() + number.size(), pair.value);
+  // A number with anything behind it is a mistake, not a prefix.
   if (equals == 0 || equals == word.npos || error != std::errc() ||
       end != number.data() + number.size()) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is not NAME=NUMBER", word),
@@ -28,6 +30,8 @@ Result<NamedNumber> parse_pair(const std::string& word) {
 
 /// A number from the trial's environment. Errors: kFailedPrecondition outside of a trial.
 Result<std::uint32_t> own_number(const char* name) {
+  // Set by the controller for the run; a report names its run, so that one which comes late is
+  // refused.
   if (const auto id = environment_id(name)) return *id;
   const std::string_view value = environment_value(name);
   return fail(ErrorCode::kFailedPrecondition,
@@ -40,6 +44,7 @@ Result<Request> request_of(const std::vector<std::string>& pairs, std::uint64_t 
                            bool is_invalid) {
   const TrialId trial(TRY(own_number("MUSTER_TRIAL_ID")));
   const std::uint32_t run = TRY(own_number("MUSTER_RUN_ID"));
+  // Numbers beside it would say nothing.
   if (is_invalid) return Request(FlagTrial{trial, run});
   ReportTrial report;
   report.trial = trial;

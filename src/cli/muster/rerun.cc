@@ -36,10 +36,13 @@ Result<ExperimentView> find_experiment(Session& session, ExperimentId id) {
 
 Result<CreateExperiment> request_of(Session& session, std::uint32_t number, bool is_trial) {
   std::optional<TrialView> trial;
+  // The rerun belongs to the experiment of the trial: its code and configuration are the
+  // experiment's.
   if (is_trial) trial = TRY(find_trial(session, number));
   const ExperimentView original =
       TRY(find_experiment(session, trial ? trial->experiment : ExperimentId(number)));
   const Json config = TRY(trial ? rerun_of(*original.spec, *trial) : rerun_of(*original.spec));
+  // A fork: the code of the original is used again, and the parent is on record.
   return fork_of(original.id, json_text(config), {"muster", "rerun"});
 }
 

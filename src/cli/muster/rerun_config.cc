@@ -1,3 +1,6 @@
+// The configuration of a rerun: the stored one with everything fixed that was chosen when it ran,
+// its seed, its source checkpoint, and for one trial its hyperparameters and length.
+
 #include "cli/muster/rerun_config.h"
 
 #include <fmt/format.h>
@@ -21,11 +24,15 @@ Json& section(Json& config, const char* name) {
 
 /// What a single trial keeps of its experiment's searcher.
 Json single_searcher(const ExperimentSpec& spec, const TrialView& trial) {
-  Json searcher = Json::Object{
-      {"name", "single"}, {"metric", spec.metric}, {"smaller_is_better", spec.smaller_is_better}};
+  Json searcher = Json::Object{// Determined's default unit.
+                               {"name", "single"},
+                               {"metric", spec.metric},
+                               {"smaller_is_better", spec.smaller_is_better}};
   const std::string unit = spec.time_metric.empty() ? "batches" : spec.time_metric;
   const bool is_unit = std::ranges::find(kUnits, unit) != kUnits.end();
+  // Part of a unit cannot be configured.
   const bool is_counted = is_unit && trial.units >= 1;
+  // As much as it trained, rather than as much as it might have.
   if (is_counted && !spec.time_metric.empty()) {
     searcher.member("max_length") = Json::Object{{unit, static_cast<std::int64_t>(trial.units)}};
   } else if (spec.trial_length > 0) {
@@ -53,8 +60,10 @@ Result<Json> rerun_of(const ExperimentSpec& spec, const TrialView& trial) {
   Json config = TRY(rerun_of(spec));
   config.member("hyperparameters") = TRY(parse_json(trial.hparams));
   config.member("searcher") = single_searcher(spec, trial);
+  // A clone's trial began with a checkpoint of another: so does its rerun.
   if (!trial.source.empty())
     section(config, "searcher").member("source_checkpoint_uuid") = trial.source;
+  // The trial's own seed, not one drawn from the experiment's.
   section(config, "reproducibility").member("trial_seed") = static_cast<std::int64_t>(trial.seed);
   return config;
 }

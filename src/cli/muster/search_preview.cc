@@ -1,3 +1,6 @@
+// The text of a preview: trials of equal course in one line. Lengths are units of training, and
+// nothing is said of hours, which depend on the code and the nodes.
+
 #include "cli/muster/search_preview.h"
 
 #include <fmt/format.h>
@@ -13,6 +16,7 @@ namespace {
 
 /// "1,234,567".
 std::string grouped(double value) {
+  // Without digits behind the point, as units are whole.
   const std::string digits = fmt::format("{:.0f}", value);
   std::string text;
   for (std::size_t i = 0; i < digits.size(); ++i) {
@@ -62,9 +66,11 @@ std::string preview_text(const SearcherSection& searcher, const HyperSpace& spac
   const Lengths lengths(searcher);
   const auto [result, at_once] = search::preview_run(searcher.search, space, seed, lengths.own_end);
 
+  // Sorted by bracket, then by length, then by how they ended.
   std::map<std::tuple<std::uint32_t, double, std::string>, std::uint32_t> rows;
   for (const search::VirtualTrial& trial : result.trials)
     ++rows[{trial.stop ? trial.stop->bracket : 0, trial.units, ended_text(trial)}];
+  // A custom search asks for its trials while it runs.
   if (result.trials.empty()) {
     return fmt::format(
         "{}: its trials are those that its own program asks for; {} in {} is better\n", method_name,
@@ -80,6 +86,7 @@ std::string preview_text(const SearcherSection& searcher, const HyperSpace& spac
     text += fmt::format("{:>8} {:>8} {:>14}  {}\n", bracket, count,
                         lengths.is_open(units) ? "-" : grouped(units), end);
   }
+  // Where lengths are open no sum would mean anything.
   if (lengths.unit.empty() || std::ranges::any_of(result.trials, [&](const auto& trial) {
         return lengths.is_open(trial.units);
       })) {

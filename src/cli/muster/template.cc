@@ -29,6 +29,7 @@ int run_set(const Words& words) {
   const Console console("muster template set");
   const auto text = read_file(path);
   if (!text.has_value()) return console.fail(text.error());
+  // Read here, for a mistake with its line; the controller gets JSON.
   const auto parsed = parse_yaml(*text);
   if (!parsed.has_value()) return console.fail(parsed.error());
   if (parsed->root.object() == nullptr)
@@ -38,6 +39,7 @@ int run_set(const Words& words) {
   Session session(console);
   const auto known = documents(session, DocumentKind::kTemplate);
   if (!known.has_value()) return console.fail(known.error());
+  // The id of the one that has the name: it is replaced. 0 makes a new one.
   for (const Document& one : *known) document.id = one.name == document.name ? one.id : document.id;
   const auto reply = done(session, StoreDocument{document});
   return reply.has_value() ? 0 : console.fail(reply.error());

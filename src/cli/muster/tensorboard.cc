@@ -42,11 +42,14 @@ Status wait_ready(const Console& console, Session& session, Web& web, const std:
     const std::string state = text_of(found, "state");
     const std::string detail = text_of(found, "detail");
     if (state == "STATE_RUNNING") return {};
+    // A job that has ended will not serve.
     const bool is_over = state == "STATE_TERMINATED" || state == "STATE_TERMINATING";
     const Json* cannot_serve = found.find("cannotServe");
+    // It runs but what it needs is missing: nothing will change by waiting.
     if (is_over ||
         (cannot_serve != nullptr && cannot_serve->boolean() != nullptr && *cannot_serve->boolean()))
       return fail(ErrorCode::kFailedPrecondition, detail);
+    // Each reason once, however long it lasts.
     if (detail != said) console.say(detail);
     said = detail;
     session.sleep(kLookEvery);
@@ -67,6 +70,7 @@ Json own_environment() {
   Json::Array variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text(*variable);
+    // Not of a job that the caller is in, nor the token of his session.
     if (!text.starts_with("SLURM_") && !text.starts_with("DET_"))
       variables.emplace_back(std::string(text));
   }
@@ -84,6 +88,7 @@ struct StartOptions {
 
 Json body_of(const StartOptions& options) {
   Json config = Json::Object{};
+  // Only what was said: the server has defaults of its own.
   if (!options.idle.empty()) config.member("idle_timeout") = options.idle;
   if (!options.description.empty()) config.member("description") = options.description;
   if (!options.partition.empty())
@@ -101,6 +106,7 @@ Status start(const Console& console, const StartOptions& options) {
   const Json made = TRY(tensorboard_in(web.post("tensorboards", body_of(options))));
   const std::string id = text_of(made, "id");
   console.say(fmt::format("TensorBoard {} is job {}", id, text_of(made, "jobId")));
+  // The id alone on standard output: a script opens it later.
   if (options.is_detached) {
     print(id + "\n");
     return {};
@@ -147,6 +153,7 @@ Result<std::string> id_of(const std::vector<Json>& all, const std::string& name)
   std::vector<std::string> found;
   for (const Json& one : all) {
     const std::string id = text_of(one, "id");
+    // A job's number is exact: it is never taken as the beginning of an id.
     if (text_of(one, "jobId") == name || id == name) return id;
     if (!name.empty() && id.starts_with(name)) found.push_back(id);
   }
@@ -189,6 +196,7 @@ int for_each_named(const Console& console, const std::vector<std::string>& names
   if (!all.has_value()) return console.fail(all.error());
   for (const std::string& name : names) {
     const auto id = id_of(*all, name);
+    // The first mistake ends it: those before it are done.
     if (!id.has_value()) return console.fail(id.error());
     if (const Status done = act(session, web, *id); !done.has_value())
       return console.fail(done.error());
@@ -231,6 +239,7 @@ constexpr std::array kVerbs{CommandRow{"list", run_list, "show those that run"},
 
 int run_tensorboard(const Words& words) {
   const CommandRow* verb = words.empty() ? nullptr : find_command(kVerbs, words.front());
+  // Determined starts one by `det tensorboard start`; without a verb it is the usual wish.
   return verb == nullptr ? run_start(words) : verb->run(Words(words.begin() + 1, words.end()));
 }
 

@@ -14,6 +14,7 @@
 namespace muster::cli {
 namespace {
 
+// Ten years.
 constexpr int kDaysMax = 3650;
 
 TimePoint wall_now() {
@@ -36,6 +37,7 @@ int print_token(const Console& console, Session& session, const TokenOptions& op
   const auto access = find_http(session, Duration::hours(24) * options.days);
   if (!access.has_value()) return console.fail(access.error());
   print(access->token + "\n");
+  // The server may give less than was asked for.
   const auto end = expiry_in(access->token);
   const Duration left = end ? *end - wall_now() : Duration::infinite();
   // The day's end counts as the day.
@@ -78,12 +80,14 @@ int list(const Console& console, Session& session, const TokenOptions& options) 
 }
 
 int revoke(const Console& console, Session& session, const TokenOptions& options) {
+  // Either ids or all of them, and one of the two.
   if (options.is_all == !options.ids.empty())
     return console.fail(
         Error{ErrorCode::kInvalidArgument, "which tokens?", "name their ids, or --all"});
   Web web(session);
   if (const Status open = web.open(); !open.has_value()) return console.fail(open.error());
   if (options.is_all) {
+    // The caller's own, where no user is named.
     const Json body = options.user.empty() ? Json(Json::Object{})
                                            : Json(Json::Object{{"username", options.user}});
     const auto done = web.post("tokens/revoke-all", body);
@@ -100,12 +104,16 @@ int revoke(const Console& console, Session& session, const TokenOptions& options
 
 Result<HttpAccess> find_http(Session& session, Duration life) {
   Query ping;
+  // The address comes from the controller: with port 0 in slurm.conf only it knows which was
+  // given.
   ping.kind = QueryKind::kPing;
   const Page found = TRY(session.query(ping));
   if (!found.ping || found.ping->http_address.empty()) {
     return fail(ErrorCode::kFailedPrecondition, "this cluster does not serve HTTP",
                 "set MusterHttp=HOST:PORT in its slurm.conf");
   }
+  // The token comes over the socket of commands, where the kernel says who asks: no password is
+  // needed.
   Query token;
   token.kind = QueryKind::kToken;
   token.until = wall_now() + life;

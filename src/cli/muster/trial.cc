@@ -29,6 +29,7 @@ Result<std::vector<TrialView>> find_trials(Session& session,
   const Page page = TRY(session.query(query));
   std::vector<TrialView> found;
   for (const std::uint32_t number : numbers) {
+    // In the order in which they were asked for.
     const auto one = std::ranges::find(page.trials, TrialId(number), &TrialView::id);
     if (one == page.trials.end())
       return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", number),
@@ -46,6 +47,7 @@ Status print_summary(Web& web, const std::string& path) {
   const Json* trial = answer.find("trial");
   const Json* groups = trial == nullptr ? nullptr : trial->find("summaryMetrics");
   std::vector<Row> rows;
+  // The summaries come by group, as HTTP names them: avg_metrics are those of training.
   for (const Json::Member& group :
        groups == nullptr || groups->object() == nullptr ? Json::Object() : *groups->object()) {
     if (group.value.object() == nullptr) continue;
@@ -66,6 +68,7 @@ Status print_summary(Web& web, const std::string& path) {
 Status print_reports(Web& web, const std::string& path) {
   std::vector<Row> rows;
   for (const Json& workload : TRY(all_items(web, path, "workloads"))) {
+    // A workload is one of the two kinds.
     for (const char* kind : {"training", "validation"}) {
       const Json* report = workload.find(kind);
       const Json* metrics = report == nullptr ? nullptr : report->find("metrics");
@@ -87,6 +90,7 @@ MetricCurves curve_of(Session& session, const TrialView& trial) {
   query.detail = QueryDetail::kBrief;
   query.experiments = {trial.experiment};
   const auto page = session.query(query);
+  // A curve is an ornament: without it the rest is shown.
   if (!page.has_value() || page->experiments.empty()) return {};
   return metric_curves(session, {trial}, page->experiments.front().spec->metric);
 }
@@ -114,6 +118,7 @@ int run_describe(const Words& words) {
   const auto trials = find_trials(session, numbers);
   if (!trials.has_value()) return console.fail(trials.error());
   Web web(session);
+  // Only where it is asked: most of what is known comes without HTTP.
   if (const Status open = has_summary || has_metrics ? web.open() : Status(); !open.has_value())
     return console.fail(open.error());
   for (const TrialView& trial : *trials) {
@@ -181,6 +186,7 @@ int run_profile(const Words& words) {
     std::string lines;
     const std::string path =
         fmt::format("trials/metrics/trial_metrics?trialIds={}&group={}", number, group);
+    // Streamed by the API as one JSON document for each line.
     const Status read =
         web.stream(path, "application/json", [&lines](std::string_view bytes) -> Status {
           lines += bytes;
@@ -190,6 +196,7 @@ int run_profile(const Words& words) {
     if (const Status taken = profile.take(group, lines); !taken.has_value())
       return console.fail(taken.error());
   }
+  // A profile is metrics of groups of their own: without profiling there are none.
   if (profile.is_empty()) {
     return console.fail({ErrorCode::kNotFound, fmt::format("trial {} has no profile", number),
                          "write profiling: {enabled: true} in the experiment's file"});
@@ -209,6 +216,7 @@ int run_kill(const Words& words) {
   if (!trials.has_value()) return console.fail(trials.error());
   CancelJobs cancel;
   for (const TrialView& trial : *trials) cancel.filter.jobs.push_back({trial.job, {}, false, {}});
+  // One that has ended is no failure: it is what was wanted.
   cancel.is_lenient = true;
   const auto reply = session.submit_one(cancel);
   if (!reply.has_value()) return console.fail(reply.error());

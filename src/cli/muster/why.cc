@@ -27,6 +27,7 @@ std::string nodes_text(const std::vector<NodeIndex>& nodes, const std::vector<No
 void print_detail(const ReasonDetail& detail, const std::vector<NodeView>& nodes) {
   std::string line =
       fmt::format("  {:<14} {}", pending_reason_word(detail.reason), detail.constraint);
+  // Both 0: the reason has no amounts.
   if (detail.wanted != 0 || detail.found != 0)
     line += fmt::format(": wants {}, there is {}", detail.wanted, detail.found);
   print(line + "\n");
@@ -65,6 +66,7 @@ void print_other(const JobView& job, const ShowContext& context) {
 int run_why(const Words& words) {
   Console console("muster why");
   if (words.size() != 1 || words.front() == "--help") {
+    // Help is no failure, a missing job is.
     print(
         "Usage: muster why JOB\n\nEverything that stands in a waiting job's way, or how it "
         "ended.\n");
@@ -74,10 +76,12 @@ int run_why(const Words& words) {
   if (!selector.has_value()) return console.fail(selector.error());
   Session session(console);
   Query query;
+  // The details come from the planner's last plan.
   query.detail = QueryDetail::kWhy;
   query.filter.jobs.push_back(std::move(selector).value());
   const auto jobs = session.query(query);
   if (!jobs.has_value()) return console.fail(jobs.error());
+  // Reasons name nodes by index.
   Query nodes_query;
   nodes_query.kind = QueryKind::kNodes;
   const auto nodes = session.query(nodes_query);

@@ -31,6 +31,7 @@ Document first_place(DocumentKind kind) {
   place.user_name = "-";
   return place;
 }
+// Its number as users see it: 1.
 bool is_first(const std::string& name) { return name == kUncategorized || name == "1"; }
 bool is_first_or_none(const std::string& label) { return label.empty() || label == kUncategorized; }
 
@@ -47,6 +48,7 @@ Result<Places> all_places(Session& session) {
   Places places;
   places.workspaces = TRY(documents(session, DocumentKind::kWorkspace));
   places.projects = TRY(documents(session, DocumentKind::kProject));
+  // In front of all others, as it is the oldest.
   places.workspaces.insert(places.workspaces.begin(), first_place(DocumentKind::kWorkspace));
   places.projects.insert(places.projects.begin(), first_place(DocumentKind::kProject));
   return places;
@@ -104,12 +106,14 @@ int list_projects(const Words& words) {
   Session session(console);
   const auto places = all_places(session);
   if (!places.has_value()) return console.fail(places.error());
+  // Looked up by name or number, as everywhere.
   const auto only =
       workspace.empty() ? Result<Document>(Document()) : workspace_of(session, workspace);
   if (!only.has_value()) return console.fail(only.error());
   std::vector<Row> rows;
   for (const Document& one : places->projects) {
     const auto above = std::ranges::find(places->workspaces, one.parent, &Document::id);
+    // Without a workspace all are meant.
     if (!workspace.empty() && one.parent != only->id) continue;
     rows.push_back({std::to_string(shown_id(one.kind, one.id)), one.name,
                     above == places->workspaces.end() ? "" : above->name, one.user_name,
@@ -135,6 +139,7 @@ int create_project(const Words& words) {
   Session session(console);
   const auto workspace = workspace_of(session, name);
   if (!workspace.has_value()) return console.fail(workspace.error());
+  // Uncategorized has its one project, which stands for no name at all.
   if (workspace->id == 0)
     return console.fail({ErrorCode::kFailedPrecondition,
                          fmt::format("the workspace {} takes no projects", kUncategorized),
@@ -151,6 +156,7 @@ int create_project(const Words& words) {
 Result<Document> project_of(Session& session, const std::string& workspace_name,
                             const std::string& name) {
   const Document workspace = TRY(workspace_of(session, workspace_name));
+  // Only within the first workspace: any project may be called so elsewhere.
   if (workspace.id == 0 && is_first(name)) return first_place(DocumentKind::kProject);
   if (workspace.id == 0)
     return fail(ErrorCode::kNotFound,
@@ -191,6 +197,7 @@ Error first_stays() {
 int store_changed(const Console& console, Session& session, Result<Document> place,
                   const std::function<void(Document&)>& change) {
   if (!place.has_value()) return console.fail(place.error());
+  // It is no document that could be stored.
   if (place->id == 0) return console.fail(first_stays());
   change(*place);
   const auto reply = done(session, StoreDocument{*place});
@@ -261,6 +268,7 @@ int edit_project(const Words& words) {
         read.has_value() && read->object() != nullptr ? std::move(*read) : Json(Json::Object{});
     if (description) body.member("description") = *description;
     if (!notes.empty()) {
+      // Behind those that are there: pages are only ever added here.
       Json::Array pages = items_of(body, "notes");
       pages.emplace_back(Json::Object{{"name", notes[0]}, {"contents", notes[1]}});
       body.member("notes") = std::move(pages);
@@ -297,12 +305,14 @@ int list_experiments(const Words& words) {
   if (const auto code = parser.parse(words)) return *code;
   const Console console("muster project list-experiments");
   Session session(console);
+  // Experiments carry the names of both, as a project's name is only one within its workspace.
   const auto above = workspace_of(session, project_words.workspace);
   if (!above.has_value()) return console.fail(above.error());
   const auto project = project_words.find(session);
   if (!project.has_value()) return console.fail(project.error());
   Query query;
   query.kind = QueryKind::kExperiments;
+  // All of the cluster's: the controller has no filter by project.
   auto page = session.query(query);
   if (!page.has_value()) return console.fail(page.error());
   std::erase_if(page->experiments, [&](const ExperimentView& one) {
@@ -357,6 +367,7 @@ int run_experiment_move(const Words& words) {
   if (!above.has_value()) return console.fail(above.error());
   UpdateExperiment update;
   update.experiment = ExperimentId(number);
+  // Empty names mean the first workspace and its project.
   update.workspace = above->id == 0 ? "" : above->name;
   update.project = project->id == 0 ? "" : project->name;
   const auto reply = done(session, update);

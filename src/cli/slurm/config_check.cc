@@ -24,6 +24,7 @@ std::pair<std::string, std::uint64_t> location_of(const ConfFinding& finding) {
   const std::size_t colon = finding.place.rfind(':');
   const auto line = colon == std::string::npos
                         ? std::nullopt
+                        // A path may have a colon and no line.
                         : parse_whole(std::string_view(finding.place).substr(colon + 1));
   return {line ? finding.place.substr(0, colon) : finding.place, line.value_or(0)};
 }
@@ -31,9 +32,11 @@ std::pair<std::string, std::uint64_t> location_of(const ConfFinding& finding) {
 /// Files in the order in which they are first spoken of, `first` before all; lines rising; what is
 /// missing in a file last.
 void sort_by_place(std::vector<ConfFinding>& findings, const std::string& first) {
+  // Files in the order of their first finding, whichever findings come between.
   std::map<std::string, std::size_t> files = {{first, 0}};
   for (const ConfFinding& finding : findings)
     files.try_emplace(location_of(finding).first, files.size());
+  // Stable: findings of one line stay in the order in which they were made.
   std::ranges::stable_sort(findings, {}, [&](const ConfFinding& finding) {
     const auto [file, line] = location_of(finding);
     return std::tuple(files.at(file), line == 0 ? UINT64_MAX : line);
@@ -53,6 +56,7 @@ int check_one(const Console& console, const std::string& path) {
   }
   const bool is_fatal_here = std::ranges::any_of(*findings, is_fatal);
   print(fmt::format(
+      // Refused and wrong are fatal; without effect and old are not.
       "{}: {}: {}\n", path, conf_summary(*findings),
       is_fatal_here ? "the daemons do not start with it" : "the daemons start with it"));
   return is_fatal_here ? 1 : 0;
@@ -89,6 +93,7 @@ Result<std::vector<ConfFinding>> check_conf_file(const std::string& path) {
   const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   const std::string name = path.substr(folder.size());
   const IncludeReader reader = include_reader(path);
+  // A companion may be checked alone, before slurm.conf names it.
   if (!why_companion_has_no_effect(name).empty()) {
     std::vector<ConfFinding> alone = check_companion(name, path, text, reader);
     sort_by_place(alone, path);
@@ -96,6 +101,7 @@ Result<std::vector<ConfFinding>> check_conf_file(const std::string& path) {
   }
   std::vector<ConfFinding> findings = read_slurm_conf(path, text, reader).findings;
   for (const std::string_view companion : companion_files()) {
+    // One that is not there has nothing wrong in it.
     const auto beside = read_conf_file(folder + std::string(companion));
     if (beside.has_value())
       append(findings,

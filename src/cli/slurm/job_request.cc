@@ -1,3 +1,7 @@
+// From options to requests. Options are first checked against each other, with Slurm's texts, then
+// completed by what they imply, in Slurm's order; only then jobs, steps and environments are made
+// of them. What needs the cluster's state is left to the controller.
+
 #include "cli/slurm/job_request.h"
 
 #include <fcntl.h>
@@ -59,6 +63,8 @@ bool is_left_empty(const SubmitOptions& options, const char* name, JobText text)
 
 /// The first node that is wanted and to be stayed away from; empty: none.
 Result<std::string> wanted_and_excluded(const SubmitOptions& options) {
+  // A variable may have given either of them: SALLOC_, SBATCH_ and SRUN_ variables count as
+  // options.
   const std::string_view wanted = options.job.get(JobText::kNodeList);
   const std::string_view excluded = options.job.get(JobText::kExcludeList);
   if (wanted.empty() || excluded.empty()) return std::string();
@@ -78,9 +84,11 @@ tl::unexpected<Error> contradiction(std::string what) {
 Status check_contradictions(SubmitOptions& options) {
   JobSpec& job = options.job;
   const bool is_step = options.inside.has_value();
+  // A place within the nodes of an allocation means nothing without one.
   if (!is_step && is_written(options, "relative"))
     return contradiction("--relative option invalid for job allocation request");
   if (job.request.tasks_per_gpu != 0 && !options.gpus_per_task.empty()) {
+    // Only where one of the two is the step's own wish.
     if (is_step && is_written(options, "gpus-per-task") != is_written(options, "ntasks-per-gpu")) {
       is_written(options, "gpus-per-task") ? void(job.request.tasks_per_gpu = 0)
                                            : options.gpus_per_task.clear();
@@ -93,6 +101,7 @@ Status check_contradictions(SubmitOptions& options) {
     return contradiction(
         "--ntasks-per-node is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
   }
+  // A hint is an abbreviation for the others. Source: srun(1), --hint.
   if (is_written(options, "hint")) {
     for (const char* other :
          {"ntasks-per-core", "threads-per-core", "extra-node-info", "cpu-bind"}) {
@@ -100,6 +109,7 @@ Status check_contradictions(SubmitOptions& options) {
         return contradiction(fmt::format("--hint and --{} are mutually exclusive.", other));
     }
   }
+  // Slurm would let --prefer override --constraint where it can. Source: sbatch(1), --prefer.
   if (is_written(options, "prefer") && is_written(options, "constraint"))
     return fail(refused_option("--prefer together with --constraint"));
   if (!is_step && is_given(options, given_option::kNodes) && !options.gpus.empty() &&
@@ -117,8 +127,10 @@ Status check_contradictions(SubmitOptions& options) {
 Status derive_topology(SubmitOptions& options) {
   JobSpec& job = options.job;
   const auto refuse = [](std::string what) { return fail(refused_option(what)); };
+  // Within a job these concern tasks on nodes that are there already.
   if (options.inside) return {};
   if (job.tasks_per_core == 1) {
+    // A task of one CPU on its own core is what --threads-per-core=1 gives.
     if (job.request.cpus_per_task == 1) job.request.threads_per_core = 1;
     if (job.request.cpus_per_task % 2 == 1 && job.request.cpus_per_task > 1)
       return refuse("--ntasks-per-core=1 with an odd number of CPUs for each task");
@@ -127,6 +139,7 @@ Status derive_topology(SubmitOptions& options) {
   if (per_socket != 0 && job.request.tasks_per_node > per_socket)
     return refuse("--ntasks-per-socket below --ntasks-per-node");
   if (per_socket != 0 && job.request.tasks_per_node == 0 && job.request.task_count > per_socket) {
+    // Even one socket of each node suffices.
     const bool is_enough =
         std::uint64_t{per_socket} * std::max(job.request.min_nodes, job.request.max_nodes) >=
         job.request.task_count;
@@ -134,6 +147,7 @@ Status derive_topology(SubmitOptions& options) {
       return refuse("--ntasks-per-socket for more tasks than one socket of each node holds");
     job.request.tasks_per_node = per_socket;
   }
+  // A job ends with its first lost node; on a single node --no-kill makes no difference.
   if (!job.is_kill_on_node_fail && (job.request.min_nodes > 1 || job.request.max_nodes > 1))
     return refuse("--no-kill for a job of several nodes");
   return {};
@@ -143,11 +157,13 @@ Status derive_topology(SubmitOptions& options) {
 /// are.
 void derive_spread(JobSpec& job) {
   const bool is_open = (job.given & given_option::kNodes) == 0;
+  // One node for each task at most.
   if (job.is_spread && is_open && job.request.task_count > 1)
     job.request.max_nodes = std::max(job.request.max_nodes, job.request.task_count);
 }
 
 Status derive_gres(SubmitOptions& options) {
+  // Slurm's message; the cause lets refuse_job choose its lines.
   if (!options.gpus_per_node.empty() && has_gpu(options.gres)) {
     return fail(ErrorCode::kInvalidArgument, ErrorCause::kExclusiveOptions,
                 "--gpus-per-node and --gres=gpu are mutually exclusive.");
@@ -177,6 +193,7 @@ std::uint32_t implied_tasks(const SubmitOptions& options) {
   const JobSpec& job = options.job;
   const std::uint32_t nodes = std::max(1U, job.request.min_nodes);
   if (!options.gpus.empty() && !options.gpus_per_task.empty()) {
+    // As many tasks as GPUs for each go into all GPUs.
     return count_of(options.gpus) / std::max(1U, count_of(options.gpus_per_task));
   }
   if (job.request.tasks_per_node != 0) return nodes * job.request.tasks_per_node;
@@ -213,11 +230,13 @@ void derive_tasks(SubmitOptions& options, Words& warnings) {
   if (is_given(options, given_option::kTaskCount)) {
     derive_tasks_per_node(options, warnings);
     if (job.request.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
+      // Enough nodes for that many tasks on each.
       job.request.min_nodes = std::max(
           job.request.min_nodes,
           (job.request.task_count + job.request.tasks_per_node - 1) / job.request.tasks_per_node);
     }
     if (job.request.task_count < job.request.min_nodes) {
+      // The warning is for who has written --nodes; from a variable it would come at each step.
       if (options.is_nodes_written) {
         warnings.push_back(fmt::format("can't run {} processes on {} nodes, setting nnodes to {}",
                                        job.request.task_count, job.request.min_nodes,
@@ -229,6 +248,7 @@ void derive_tasks(SubmitOptions& options, Words& warnings) {
     return;
   }
   const std::uint32_t implied = implied_tasks(options);
+  // One task on each node, as in Slurm.
   job.request.task_count = implied != 0 ? implied : std::max(1U, job.request.min_nodes);
   if (implied != 0 && !follows_nodes(job)) job.given |= given_option::kTaskCount;
   if (job.request.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
@@ -244,6 +264,7 @@ Status derive_nodes(SubmitOptions& options, Words& warnings) {
   JobSpec& job = options.job;
   const std::string_view wanted = job.get(JobText::kNodeList);
   if (wanted.empty()) return {};
+  // Sorted: the first nodes of the list are those with the lowest names.
   std::vector<std::string> names = sorted_hosts(TRY(expand_hostlist(wanted)));
   const auto listed = static_cast<std::uint32_t>(names.size());
   if (is_given(options, given_option::kNodes) && job.request.max_nodes < listed) {
@@ -251,6 +272,7 @@ Status derive_nodes(SubmitOptions& options, Words& warnings) {
                 "Required nodelist includes more nodes than permitted by max-node count",
                 fmt::format("({} > {})", listed, job.request.max_nodes));
   }
+  // Without a number of tasks each node of the list gets one.
   const std::uint32_t count = is_given(options, given_option::kTaskCount)
                                   ? std::min(listed, job.request.task_count)
                                   : listed;
@@ -300,12 +322,16 @@ Status add_user_environment(Environment& variables) {
   if (user == nullptr)
     return fail(ErrorCode::kNotFound,
                 fmt::format("--get-user-env: there is no user {}", ::getuid()));
+  // An empty shell in passwd(5) means /bin/sh.
   const std::string_view shell = *user->pw_shell == '\0' ? "/bin/sh" : user->pw_shell;
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     return fail(ErrorCode::kUnavailable, "pipe", std::strerror(errno));
   ProcessSpec process;
+  // Bounded: a profile that waits for input would keep the job out for ever. env -0, since values
+  // may have line breaks.
   process.arguments = {"timeout", "10", std::string(shell), "-l", "-c", "env -0"};
+  // As little as login gives: the rest is the profile's to set.
   process.environment = {fmt::format("HOME={}", user->pw_dir),
                          fmt::format("USER={}", user->pw_name),
                          fmt::format("LOGNAME={}", user->pw_name), fmt::format("SHELL={}", shell),
@@ -316,6 +342,7 @@ Status add_user_environment(Environment& variables) {
   const auto pid = start_process(process);
   ::close(ends[1]);
   std::string text;
+  // Read while it runs: a large environment would fill the pipe.
   std::array<char, 4096> buffer{};
   for (ssize_t size = 0;
        pid.has_value() && (size = ::read(ends[0], buffer.data(), buffer.size())) > 0;) {
@@ -330,6 +357,7 @@ Status add_user_environment(Environment& variables) {
   for (const std::string& variable : parse_environment(text)) {
     const std::size_t equals = variable.find('=');
     const std::string name = variable.substr(0, equals);
+    // They tell of the shell that was asked, not of the user.
     const bool is_of_the_shell =
         name == "PWD" || name == "OLDPWD" || name == "SHLVL" || name == "_";
     if (!is_of_the_shell && !get_variable(variables, name))
@@ -339,12 +367,14 @@ Status add_user_environment(Environment& variables) {
 }
 
 std::string limits_kept(std::string_view all, std::string_view propagate) {
+  // Source: sbatch(1), --propagate.
   if (equal_ignoring_case(propagate, "ALL")) return std::string(all);
   if (equal_ignoring_case(propagate, "NONE")) return "";
   std::string kept;
   const auto wanted = split_words(propagate, ',');
   for (const std::string_view limit : split_words(all, ',')) {
     const std::string_view name = limit.substr(0, limit.find('='));
+    // Names are compared without case: nofile, NOFILE.
     if (std::ranges::none_of(wanted,
                              [&](std::string_view w) { return equal_ignoring_case(w, name); }))
       continue;
@@ -370,6 +400,7 @@ std::string absolute_path(const SubmittingProcess& scene, std::string_view path)
 
 }  // namespace
 
+// In this order: devices may fix the number of nodes, and nodes that of tasks.
 Status complete_request(SubmitOptions& options, Words& warnings) {
   TRY(check_contradictions(options));
   TRY(derive_gres(options));
@@ -386,6 +417,7 @@ namespace {
 /// What is said for each GPU needs some, and GPUs for each task need a number of tasks.
 /// Source: 22.05.8.
 Status check_gpu_options(const SubmitOptions& options) {
+  // Steps inherit GPUs of their job.
   if (options.inside) return {};
   const JobSpec& job = options.job;
   const auto refuse = [](std::string_view why) {
@@ -401,6 +433,7 @@ Status check_gpu_options(const SubmitOptions& options) {
     return refuse(
         "--ntasks-per-gpu needs either a GRES GPU specification or a node/ntask specification");
   }
+  // An amount for each GPU without any GPU.
   if (job.request.memory_scope == MemoryScope::kPerGpu && !has_gpus &&
       job.request.tasks_per_gpu == 0) {
     return refuse(fmt::format("Requested mem_per_tres=gres:gpu:{} but did not request any GPU.",
@@ -423,6 +456,7 @@ Status check_gpu_options(const SubmitOptions& options) {
 
 Status check_together(const SubmitOptions& options) {
   const bool is_run = options.by == Submitter::kRun;
+  // The same CPUs as whole cores and as single ones.
   if (is_run && (options.step.is_exact || options.is_exclusive) && options.is_whole)
     return contradiction("--exact and --whole are mutually exclusive.");
   if (is_run && is_written(options, "overlap") && is_written(options, "exclusive")) {
@@ -435,8 +469,10 @@ Status check_together(const SubmitOptions& options) {
   if (is_both)
     return contradiction(
         "--cpus-per-gpu is mutually exclusive with --cpus-per-task\nInvalid generic resource "
+        // A step's options stand beside its job's variables: only what was written counts.
         "(gres) specification");
   if (!options.inside) return {};
+  // Slurm's words, with their two blanks.
   if (is_left_empty(options, "nodelist", JobText::kNodeList))
     return contradiction("Hostlist is empty!  Can not run job.");
   const std::string both = TRY(wanted_and_excluded(options));
@@ -451,6 +487,7 @@ Status check_acceptable(const SubmitOptions& options) {
   const auto refuse = [](const char* message, std::string detail) {
     return fail(ErrorCode::kInvalidArgument, message, std::move(detail));
   };
+  // -p "" names a partition that is not there.
   if (is_left_empty(options, "partition", JobText::kPartition)) {
     return fail(ErrorCode::kInvalidArgument, ErrorCause::kUnknownPartition,
                 "Invalid partition name specified", "invalid partition specified: (null)");
@@ -467,6 +504,7 @@ Status check_acceptable(const SubmitOptions& options) {
         "Invalid node name specified",
         fmt::format("node {} stands in --nodelist and in --exclude: take it out of one", both));
   }
+  // By name: who relies on a reservation or license must know that none is kept.
   if (!options.reservation.empty()) {
     return refuse(
         "Requested reservation is invalid",
@@ -488,6 +526,7 @@ std::optional<int> complete_or_report(const Console& console, SubmitOptions& opt
     const std::string rule = fmt::format("{0} {0}", std::string(20, '-'));
     console.say("defined options");
     console.say(rule);
+    // Source: sbatch(1), --verbose; Slurm's table of options that were set.
     for (const auto& [name, value] : options.defined)
       console.say(fmt::format("{:<20}: {}", name, value));
     console.say(rule);
@@ -500,6 +539,7 @@ std::optional<int> complete_or_report(const Console& console, SubmitOptions& opt
   // Looked at as it was written, and said after what excludes each other, as Slurm does.
   const Status of_gpus = check_gpu_options(options);
   Words warnings;
+  // Slurm ends with fatal and 1 here, whatever SLURM_EXIT_ERROR says.
   if (const Status completed = complete_request(options, warnings); !completed.has_value()) {
     console.fatal(completed.error().text());
     return 1;
@@ -511,13 +551,16 @@ std::optional<int> complete_or_report(const Console& console, SubmitOptions& opt
 
 JobSpec job_of(const SubmitOptions& options, const SubmittingProcess& scene) {
   JobSpec job = options.job;
+  // The job's files get the mask of whoever submits it.
   job.umask = options.umask.value_or(scene.umask);
   job.submit_session = scene.session;
   job.text.set(JobText::kWorkDir, job.get(JobText::kWorkDir).empty()
                                       ? scene.work_dir
                                       : absolute_path(scene, job.get(JobText::kWorkDir)));
+  // SLURM_SUBMIT_DIR and WorkDir differ where --chdir was given.
   if (job.get(JobText::kWorkDir) != scene.work_dir)
     job.text.set(JobText::kSubmitDir, scene.work_dir);
+  // As scontrol shows it in SubmitLine.
   job.text.set(JobText::kSubmitLine, fmt::format("{}", fmt::join(scene.command_line, " ")));
   job.text.set(JobText::kSubmitHost, scene.host);
   job.text.set(JobText::kRlimits, limits_kept(scene.limits, options.propagate));
@@ -543,6 +586,7 @@ void set_stream(StepSpec& step, std::string_view text, StepText path, StepText o
   if (const auto task = parse_whole32(text); task && *task < step.task_count) {
     step.text.set(only_task, fmt::format("{}", *task));
   } else {
+    // Source: srun(1), --output, IO REDIRECTION.
     step.text.set(path, text == "all"    ? std::string_view()
                         : text == "none" ? std::string_view("/dev/null")
                                          : text);
@@ -569,6 +613,7 @@ void set_no_devices(StepSpec& step, const JobSpec& job) {
 
 /// --ntasks-per-gpu says how tasks share GPUs, unless a binding does.
 void set_gpu_bind(StepSpec& step, const JobSpec& job) {
+  // What was written goes before what follows from another option.
   if (!step.get(StepText::kGpuBind).empty() || (job.given & given_option::kTasksPerGpu) == 0)
     return;
   step.text.set(StepText::kGpuBind, fmt::format("single:{}", job.request.tasks_per_gpu));
@@ -590,6 +635,7 @@ StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
   set_no_devices(step, job);
   set_gpu_bind(step, job);
   const std::string_view name = job.get(JobText::kName);
+  // A step is named after its program, as in Slurm.
   step.text.set(StepText::kName, name.empty() ? base_name(command.front()) : std::string(name));
   step.text.set(StepText::kCommand, joined_by_nul(command));
   step.text.set(StepText::kWorkDir, step.get(StepText::kWorkDir).empty()
@@ -598,6 +644,7 @@ StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
   step.text.set(StepText::kSubmitHost,
                 scene.address);  // tasks are told of an address, never of a name
   step.text.set(StepText::kSubmitLine, fmt::format("{}", fmt::join(scene.command_line, " ")));
+  // 0: as many nodes as the job has.
   step.min_nodes = is_given(options, given_option::kNodes) || !job.get(JobText::kNodeList).empty()
                        ? job.request.min_nodes
                        : 0;
@@ -605,6 +652,7 @@ StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
   step.tasks_per_node = job.request.tasks_per_node;
   step.is_task_count_given = is_given(options, given_option::kTaskCount);
   step.is_cpus_per_task_given = is_given(options, given_option::kCpusPerTask);
+  // 0: the step's CPUs follow from the job.
   step.cpus_per_task = step.is_cpus_per_task_given ? job.request.cpus_per_task : 0;
   step.is_gpus_given = !job.get(JobText::kGresPerJob).empty() ||
                        !job.get(JobText::kGresPerTask).empty() ||
@@ -612,6 +660,7 @@ StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
   step.memory_scope = job.request.memory_scope;
   step.memory_mib = job.request.memory_mib;
   step.is_overcommit = job.request.is_overcommit;
+  // A written number of CPUs for each task implies --exact. Source: srun(1), --cpus-per-task.
   step.is_exact =
       !options.is_whole && (step.is_exact || options.is_exclusive || step.is_cpus_per_task_given);
   step.umask = options.umask.value_or(scene.umask);
@@ -620,24 +669,29 @@ StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
 
 Result<Environment> exported_environment(const SubmitOptions& options,
                                          const SubmittingProcess& scene) {
+  // The file alone: nothing of the caller's environment. Source: sbatch(1), --export-file.
   if (!options.export_file.empty()) {
     return parse_environment(
         TRY(read_file(options.export_file, kEnvironmentBytesMax, "the export file ")));
   }
+  // Only where a new job is made from within another: srun in a job wants the job's variables.
   const bool is_nested = options.by != Submitter::kRun && scene.is_inside_job();
   const Environment base = is_nested ? without_job_variables(scene.environment) : scene.environment;
   ExportedEnvironment exported = TRY(apply_export(options.job.get(JobText::kExport), base));
   if (exported.wants_login_environment) add_login_variables(exported.variables);
   if (options.by == Submitter::kRun) {
+    // It has been applied: tasks that call srun again start from what they have.
     unset_variable(exported.variables, "SLURM_EXPORT_ENV");
     add_limits(exported.variables, limits_kept(scene.limits, options.propagate));
   } else if (options.is_export_given) {
+    // srun within the job exports the same. Source: sbatch(1), SLURM_EXPORT_ENV.
     set_variable(exported.variables, "SLURM_EXPORT_ENV", options.job.get(JobText::kExport));
   }
   const std::string_view gpu_bind = options.step.get(StepText::kGpuBind);
   if (!gpu_bind.empty()) set_variable(exported.variables, "SLURM_GPU_BIND", gpu_bind);
   if (options.job.request.is_overcommit) set_variable(exported.variables, "SLURM_OVERCOMMIT", "1");
   if (!options.hint.empty()) set_variable(exported.variables, "SLURM_HINT", options.hint);
+  // Slurm's variable for the nice value of whoever submitted.
   set_variable(exported.variables, "SLURM_PRIO_PROCESS", std::to_string(scene.nice));
   if (options.is_login_environment) TRY(add_user_environment(exported.variables));
   return exported.variables;

@@ -1,3 +1,7 @@
+// --multi-prog becomes a shell script that every task runs: it looks up its rank and becomes the
+// program of its line. So nodes need nothing of ours, and a step has one command whatever its
+// tasks do.
+
 #include "cli/slurm/multi_prog.h"
 
 #include <fmt/format.h>
@@ -19,6 +23,7 @@ constexpr std::string_view kOffset = "\"$muster_offset\"";
 
 /// As a word of which the shell reads nothing.
 std::string quoted(std::string_view word) {
+  // A quote within single quotes: close, an escaped one, open again.
   std::string out = "'";
   for (const char c : word) c == '\'' ? out += "'\\''" : out += c;
   return out + "'";
@@ -54,12 +59,14 @@ class LineReader {
       } else if (first == '\\' && !rest_.empty()) {
         literal += take();
       } else if (first == '%' && (rest_.starts_with('t') || rest_.starts_with('o'))) {
+        // Outside of quotes only: '%t' within them is text.
         if (!literal.empty()) end_literal();
         word += take() == 't' ? kRank : kOffset;
       } else {
         literal += first;
       }
     }
+    // An empty pair of quotes is an empty argument.
     if (!literal.empty() || word.empty()) end_literal();
     return word;
   }
@@ -89,7 +96,9 @@ struct Line {
 };
 
 void add_rank(std::vector<RankRun>& runs, std::uint32_t rank, std::size_t offset) {
+  // Runs keep the script short: 0,2,4,...,998 is one condition.
   if (!runs.empty() && rank > runs.back().last) {
+    // The distance of a run is set by its second rank.
     RankRun& run = runs.back();
     const std::uint32_t step = rank - run.last;
     if (run.count == 1 || run.step == step) {
@@ -109,6 +118,7 @@ Result<std::vector<RankRun>> read_ranks(std::string_view text, std::uint32_t tas
   std::vector<RankRun> runs;
   std::size_t offset = 0;
   for (const std::string_view item :
+       // Slurm's parser overlooks a comma at the end.
        split(text.substr(0, text.size() - text.ends_with(',')), ',')) {
     const auto dash = item.find('-');
     const auto first = parse_whole32(item.substr(0, dash));
@@ -119,6 +129,7 @@ Result<std::vector<RankRun>> read_ranks(std::string_view text, std::uint32_t tas
     if (*first > *last)
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("Invalid task range, {}-{}", *first, *last));
+    // Also of ranges, so that none fills a bitmap without bound.
     if (*last >= task_count)
       return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid task id, {} >= ntasks", *last));
     for (std::uint32_t rank = *first; rank <= *last; ++rank) {
@@ -134,11 +145,14 @@ Result<std::vector<RankRun>> read_ranks(std::string_view text, std::uint32_t tas
 /// Its length hangs on the file's, not on how many ranks there are: one word of a command has a
 /// bound.
 std::string script_of(const std::vector<Line>& lines) {
+  // $1 first, $2 last, $3 distance, $4 offset of the run; sets what %o stands for. Source:
+  // srun(1), MULTIPLE PROGRAM CONFIGURATION.
   std::string script =
       "ranks() { muster_offset=$(((SLURM_PROCID - $1) / $3 + $4)); [ $SLURM_PROCID -ge $1 ] && "
       "[ $SLURM_PROCID -le $2 ] && [ $(((SLURM_PROCID - $1) % $3)) -eq 0 ]; }\n";
   for (const Line& line : lines) {
     if (line.is_rest) {
+      // Of the rest the offset is the rank itself.
       script += fmt::format("muster_offset=$SLURM_PROCID; exec {}\"$@\"\n", line.command);
       continue;
     }
@@ -146,6 +160,7 @@ std::string script_of(const std::vector<Line>& lines) {
     for (const RankRun& run : line.runs)
       condition += fmt::format("{}ranks {} {} {} {}", condition.empty() ? "" : " || ", run.first,
                                run.last, run.step, run.offset);
+    // "$@": arguments of srun follow those of the line.
     script += fmt::format("if {}; then exec {}\"$@\"; fi\n", condition, line.command);
   }
   return script;
@@ -184,6 +199,7 @@ namespace {
 /// `known`: every rank that is named.
 Result<std::vector<Line>> read_lines(std::string_view text, std::uint32_t task_count,
                                      Bitmap& known) {
+  // The script is an argument of a process, which ends at a zero byte.
   if (text.find('\0') != std::string_view::npos)
     return fail(ErrorCode::kInvalidArgument,
                 "the configuration file is no text: it has a NUL byte");
@@ -193,6 +209,7 @@ Result<std::vector<Line>> read_lines(std::string_view text, std::uint32_t task_c
     const std::string_view content = trim(whole);
     if (content.empty() || content.front() == '#') continue;
     auto line = read_line(content, task_count, known);
+    // Nothing behind it could ever be chosen.
     if (!lines.empty() && lines.back().is_rest)
       line =
           fail(ErrorCode::kInvalidArgument, "Task range specification with asterisk must be last");
@@ -209,6 +226,7 @@ Result<std::vector<Line>> read_lines(std::string_view text, std::uint32_t task_c
 Result<std::uint32_t> multi_prog_task_count(std::string_view text) {
   Bitmap known;
   TRY(read_lines(text, kRanksMax, known));
+  // The highest rank that is named, and one.
   std::size_t count = 1;
   known.for_each([&](std::size_t rank) { count = rank + 1; });
   return static_cast<std::uint32_t>(count);
@@ -217,6 +235,7 @@ Result<std::uint32_t> multi_prog_task_count(std::string_view text) {
 Result<std::string> multi_prog_command(std::string_view text, std::uint32_t task_count) {
   Bitmap known;
   const std::vector<Line> lines = TRY(read_lines(text, task_count, known));
+  // Without a line for the rest every task must be named.
   if (lines.empty() || !lines.back().is_rest) {
     for (std::size_t rank = 0; rank < task_count; ++rank) {
       if (!known.test(rank))

@@ -1,3 +1,7 @@
+// scontrol's records: one key after the other, in the order and with the line breaks of Slurm
+// 22.05, because scripts cut them by line as well as by key. What Muster has not shows the value
+// that Slurm has without it.
+
 #include "cli/slurm/record_text.h"
 
 #include <fmt/format.h>
@@ -21,6 +25,7 @@
 namespace muster::cli {
 
 std::string Record::fmt_word(std::string_view key, std::string_view value) {
+  // Users write names and comments: control characters in them must not reach a terminal.
   return is_printable(value) ? fmt::format("{}={}", key, value)
                              : fmt::format("{}={}", key, printable(value));
 }
@@ -39,6 +44,7 @@ Record& Record::word(std::string word) {
 }
 
 std::string Record::text(bool is_one_line) const {
+  // With -o everything on one line; otherwise an empty line behind each record.
   return join(lines_, is_one_line ? " " : "\n   ") + (is_one_line ? "\n" : "\n\n");
 }
 
@@ -68,6 +74,7 @@ void add_identity(Record& record, const JobView& job, const ShowContext& context
     if (job.array_index) {
       record.add("ArrayTaskId", *job.array_index);
     } else {
+      // A long list of indices is cut, as squeue cuts it.
       record.add("ArrayTaskId", cut_array_text(job.array_remaining, context.array_text_max));
     }
     if (job.array_throttle != 0) record.add("ArrayTaskThrottle", job.array_throttle);
@@ -93,6 +100,7 @@ void add_state(Record& record, const JobView& job, bool has_detail) {
   record.add("BatchFlag", job.spec->kind == JobKind::kBatch ? 1U : 0U)
       .add("Reboot", job.spec->is_reboot ? 1U : 0U);
   record.add("ExitCode", exit_text(job.exit));
+  // Only with -d. Source: scontrol(1), --details.
   if (has_detail) record.line().add("DerivedExitCode", exit_text(job.derived_exit));
 }
 
@@ -103,6 +111,7 @@ void add_times(Record& record, const JobView& job, const ShowContext& context) {
       .add("TimeMin", "N/A");
   record.line().add("SubmitTime", context.time(job.submit_time, "Unknown"));
   record.add("EligibleTime", context.time(eligible_of(job), "Unknown"));
+  // Age of a job counts from when it was eligible.
   record.line().add("AccrueTime", context.time(eligible_of(job), "Unknown"));
   record.line()
       .add("StartTime", context.time(start_of(job), "Unknown"))
@@ -110,6 +119,7 @@ void add_times(Record& record, const JobView& job, const ShowContext& context) {
   record.add("Deadline", context.time(job.spec->deadline, "N/A"));
   record.line().add("SuspendTime", context.time(job.suspend_time, "None"));
   record.add("SecsPreSuspend", fmt::format("{}", job.suspended_before.seconds()));
+  // Fields without a counterpart: every job comes from the one scheduler.
   record.add("LastSchedEval", "Unknown").add("Scheduler", "Main");
 }
 
@@ -122,12 +132,14 @@ void add_places(Record& record, const JobView& job) {
       .add("ReqNodeList", or_null(spec.get(JobText::kNodeList)))
       .add("ExcNodeList", or_null(spec.get(JobText::kExcludeList)));
   record.line().add("NodeList", job.node_list);
+  // Where a pending job is expected to run.
   if (!job.planned_node_list.empty()) record.add("SchedNodeList", job.planned_node_list);
   if (!job.batch_host.empty()) record.line().add("BatchHost", job.batch_host);
 }
 
 void add_sizes(Record& record, const JobView& job) {
   const JobSpec& spec = *job.spec;
+  // A pending job shows the range that it asked for.
   const bool is_range = job.state == JobState::kPending && spec.request.max_nodes >= job.node_count;
   record.line().add("NumNodes", is_range
                                     ? fmt::format("{}-{}", job.node_count, spec.request.max_nodes)
@@ -143,6 +155,7 @@ void add_sizes(Record& record, const JobView& job) {
   record.line().add("ReqTRES", or_null(job.requested_tres));
   record.line().add("AllocTRES", or_null(job.allocated_tres));
   record.line().add("Socks/Node", or_star(spec.request.sockets_per_node));
+  // N: nodes, B: boards, S: sockets, C: cores.
   record.add("NtasksPerN:B:S:C",
              fmt::format("{}:0:{}:{}", spec.request.tasks_per_node, or_star(spec.tasks_per_socket),
                          or_star(spec.tasks_per_core)));
@@ -162,6 +175,7 @@ std::string gres_with_indices(const NodeGrant& grant) {
 
 /// -d: what the job has on its nodes; nodes with the same are told together.
 void add_grants(Record& record, const JobView& job) {
+  // Sorted by name and type: the total's order does not hang on the nodes'.
   std::map<std::pair<std::string, std::string>, std::uint32_t> total;
   std::vector<std::pair<std::string, std::vector<std::string>>> shares;
   for (std::size_t i = 0; i < job.grants.size() && i < job.node_names.size(); ++i) {
@@ -171,6 +185,7 @@ void add_grants(Record& record, const JobView& job) {
     const std::string share =
         fmt::format("CPU_IDs={} Mem={} GRES={}", array_indices_text(grant.cpus), grant.memory_mib,
                     gres_with_indices(grant));
+    // Mostly all nodes have the same: one line then.
     const auto same =
         std::ranges::find(shares, share, [](const auto& known) { return known.first; });
     (same == shares.end() ? shares.emplace_back(share, std::vector<std::string>{}) : *same)
@@ -192,6 +207,7 @@ void add_memory(Record& record, const JobView& job) {
       record.add("MinMemoryCPU", memory_text(spec.request.memory_mib));
       break;
     case MemoryScope::kPerGpu:
+      // Slurm's key for memory by any resource but CPUs.
       record.add("MinMemoryTRES", fmt::format("gres/gpu:{}", spec.request.memory_mib));
       break;
     default: record.add("MinMemoryNode", memory_text(spec.request.memory_mib)); break;
@@ -202,6 +218,7 @@ void add_memory(Record& record, const JobView& job) {
 std::string_view oversubscribe_word(Sharing sharing) {
   switch (sharing) {
     case Sharing::kExclusive: return "NO";
+    // The user's own jobs may share with each other.
     case Sharing::kShared: return "YES";
     case Sharing::kExclusiveUser: return "USER";
     case Sharing::kDefault: break;
@@ -215,6 +232,7 @@ void add_wishes(Record& record, const JobSpec& spec) {
   if (!spec.get(JobText::kReservation).empty())
     record.line().add("Reservation", spec.get(JobText::kReservation));
   record.line().add("OverSubscribe", oversubscribe_word(spec.sharing));
+  // Both forms: OverSubscribe is the older key.
   record.add("Exclusive", spec.sharing == Sharing::kExclusive ? "NODE" : "NO");
   record.add("Contiguous", spec.request.is_contiguous ? 1U : 0U);
   record.add("Licenses", or_null(spec.get(JobText::kLicenses))).add("LicensesAlloc", "(null)");
@@ -233,6 +251,7 @@ void add_texts(Record& record, const JobView& job) {
   if (!spec.get(JobText::kComment).empty())
     record.line().add("Comment", spec.get(JobText::kComment));
   if (!spec.get(JobText::kExtra).empty()) record.line().add("Extra", spec.get(JobText::kExtra));
+  // Only batch jobs have files of their own.
   if (spec.kind != JobKind::kBatch) return;
   record.line().add("StdErr", job.std_err);
   record.line().add("StdIn", job.std_in);
@@ -253,6 +272,7 @@ void add_tres(Record& record, const JobSpec& spec) {
     add("MemPerTres", fmt::format("gres/gpu:{}", spec.request.memory_mib));
   if (spec.signal_number != 0)
     add("Signal", fmt::format("{}@{}", signal_name(spec.signal_number), spec.signal_seconds));
+  // Shown only where mail was asked for.
   if (spec.get(JobText::kMailType).empty()) return;
   record.line()
       .add("MailUser", or_null(spec.get(JobText::kMailUser)))
@@ -302,6 +322,7 @@ namespace {
 std::string node_tres(const NodeView& node, bool is_allocated) {
   TresCounts counts;
   if (!is_allocated) {
+    // Slurm bills CPUs where no weights are configured.
     counts.cpus = counts.billing = node.config.cpus;
     counts.memory_mib = node.config.memory_mib;
     for (const GresPool& pool : node.config.gres)
@@ -326,6 +347,7 @@ std::string node_record(const NodeView& node, const ShowContext& context, bool h
   record.add("NodeName", config.name);
   if (!status.arch.empty()) record.add("Arch", status.arch);
   record.add("CoresPerSocket", config.cores_per_socket);
+  // No CPU is set aside for specialised use: all are effective.
   record.line()
       .add("CPUAlloc", node.allocated_cpus)
       .add("CPUEfctv", config.cpus)
@@ -335,6 +357,7 @@ std::string node_record(const NodeView& node, const ShowContext& context, bool h
   record.line().add("AvailableFeatures", features);
   record.line().add("ActiveFeatures", features);
   record.line().add("Gres", or_null(node_gres(node)));
+  // Used devices only with -d.
   if (has_detail) record.line().add("GresUsed", or_null(node_gres_used(node)));
   record.line().add("NodeAddr", config.address.empty() ? config.name : config.address);
   record.add("NodeHostName", config.host_name.empty() ? config.name : config.host_name);
@@ -342,6 +365,7 @@ std::string node_record(const NodeView& node, const ShowContext& context, bool h
   if (!status.os.empty()) record.line().add("OS", status.os);
   record.line().add("RealMemory", config.memory_mib).add("AllocMem", node.allocated_memory_mib);
   record.add("FreeMem",
+             // N/A before the first report of the agent.
              node.last_contact.is_set() ? fmt::format("{}", node.free_memory_mib) : "N/A");
   record.add("Sockets", config.sockets).add("Boards", config.boards);
   record.line().add("State", node_state_flags(node)).add("ThreadsPerCore", config.threads_per_core);
@@ -358,9 +382,11 @@ std::string node_record(const NodeView& node, const ShowContext& context, bool h
       .add("ResumeAfterTime", "None");
   record.line().add("CfgTRES", node_tres(node, false));
   record.line().add("AllocTRES", node_tres(node, true));
+  // Power is not measured.
   record.line().add("CurrentWatts", "0").add("AveWatts", "0");
   if (!status.reason.empty()) {
     record.line().add(
+        // Who set it and when: an administrator's question.
         "Reason", fmt::format("{} [{}@{}]", status.reason, user_name(status.reason_user.value()),
                               context.time(status.reason_time, "Unknown")));
   }
@@ -379,6 +405,7 @@ std::string names_or_all(const std::vector<std::string>& names) {
 
 void add_partition_memory(Record& record, std::string_view prefix, std::uint64_t per_cpu,
                           std::uint64_t per_node) {
+  // Slurm shows one of the two keys.
   if (per_cpu != 0) {
     record.add(fmt::format("{}MemPerCPU", prefix), per_cpu);
   } else {
@@ -403,6 +430,7 @@ std::string partition_record(const PartitionView& partition, bool is_one_line) {
   Record record;
   record.add("PartitionName", config.name);
   record.line().add("AllowGroups", names_or_all(config.allow_groups));
+  // The two lists exclude each other.
   if (config.deny_accounts.empty()) {
     record.add("AllowAccounts", names_or_all(config.allow_accounts));
   } else {
@@ -433,6 +461,7 @@ std::string partition_record(const PartitionView& partition, bool is_one_line) {
       .add("ReqResv", "NO")
       .add("OverSubscribe", config.is_exclusive ? "EXCLUSIVE" : "NO");
   record.line().add("OverTimeLimit",
+                    // Minutes in slurm.conf; below 0 stands for a value that was not set.
                     config.over_time_limit < Duration()
                         ? std::string("NONE")
                         : fmt::format("{}", config.over_time_limit.seconds() / 60));
@@ -455,6 +484,7 @@ std::string config_text(const ClusterSettings& settings, const ShowContext& cont
   std::string text =
       fmt::format("Configuration data as of {}\n", context.time(context.now, "Unknown"));
   for (const auto& [key, value] : settings.shown) {
+    // A heading has no key.
     const bool is_heading = key.empty();
     text += is_heading ? fmt::format("\n{}\n", value) : fmt::format("{:<23} = {}\n", key, value);
   }

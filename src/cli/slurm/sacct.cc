@@ -59,6 +59,7 @@ Status delimiter(O& options, Value value) {
 Status jobs(O& options, Value value) {
   for (JobSelector& job : TRY(parse_job_selectors(value)))
     options.query.filter.jobs.push_back(std::move(job));
+  // Several -o add up.
   return {};
 }
 Status users(O& options, Value value) { return add_users(value, options.query.filter); }
@@ -82,6 +83,7 @@ Result<TimePoint> past_time(const O& options, Value value) {
 }
 Status start_time(O& options, Value value) {
   options.query.since = TRY(past_time(options, value));
+  // "epoch" or 0 is a time that was said, unlike none: the smallest that counts as set.
   if (!options.query.since.is_set()) options.query.since = TimePoint::from_microseconds(1);
   return {};
 }
@@ -90,6 +92,7 @@ Status end_time(O& options, Value value) {
   return {};
 }
 Status units(O& options, Value value) {
+  // Small letters are read as capitals.
   const char unit = value.size() == 1 ? static_cast<char>(value.front() & ~0x20) : '\0';
   if (std::string_view("KMGTP").find(unit) == std::string_view::npos || unit == 0) {
     return fail(ErrorCode::kInvalidArgument,
@@ -165,6 +168,7 @@ using Fields = std::vector<std::pair<const AccountField*, ColumnSpec>>;
 
 Result<Fields> chosen_fields(const O& options) {
   std::string text = options.format;
+  // -b and -l before SACCT_FORMAT: options go before variables.
   if (text.empty())
     text = options.is_brief  ? kSacctBriefFields
            : options.is_long ? kSacctLongFields
@@ -181,6 +185,7 @@ Result<Fields> chosen_fields(const O& options) {
     if (field == nullptr)
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("Invalid field requested: \"{}\"", column.name));
+    // A width of the field's own: positive is right-aligned, as in Slurm.
     if (!column.has_width) {
       column.width = static_cast<std::uint32_t>(std::abs(field->width));
       column.is_right = field->width > 0;
@@ -197,10 +202,13 @@ std::string line_of(const O& options, const Fields& fields, const Cell& cell) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const bool is_last = i + 1 == fields.size();
     std::string text = cell(*fields[i].first);
+    // Names of jobs reach an operator's terminal.
     if (!is_printable(text)) text = printable(text);
     if (options.is_delimited()) {
+      // -p ends each line with a delimiter, -P does not.
       line += text + (is_last && options.is_parsable_plain ? "" : options.delimiter);
     } else {
+      // Cut values end with + . Source: sacct(1), --format.
       line += column_cell(text, fields[i].second, CutMark::kPlus) + " ";
     }
   }
@@ -211,6 +219,7 @@ void print_header(const O& options, const Fields& fields) {
   if (options.is_no_header) return;
   print(
       line_of(options, fields, [](const AccountField& field) { return std::string(field.name); }));
+  // Slurm draws the line under headings only in tables.
   if (options.is_delimited()) return;
   std::string dashes;
   for (const auto& [field, column] : fields) dashes += std::string(column.width, '-') + " ";
@@ -230,21 +239,25 @@ bool is_wanted(const O& options, const JobView& job, const StepView* step) {
   if (options.query.filter.jobs.empty()) return true;
   for (const JobSelector& wanted : options.query.filter.jobs) {
     const bool is_job = wanted.job == job.id || wanted.job == job.array_job;
+    // An array's id asks for all elements, a list of indices for those alone.
     if (!is_job || (wanted.is_element && job.array_index && wanted.job == job.array_job &&
                     !wanted.indices.test(*job.array_index)))
       continue;
+    // A step's id asks for that step's line only.
     if (!wanted.step || (step != nullptr && *wanted.step == step->id.step)) return true;
   }
   return false;
 }
 
 bool is_shown(const O& options, const JobView& job) {
+  // The record of an array of which nothing waits shows as its elements.
   if (job.array_job.value() != 0 && !job.array_index && job.array_remaining_count == 0)
     return false;
   return !options.states || options.states->matches(job.state, job.flags);
 }
 
 void print_jobs(const O& options, const Fields& fields, const Page& page) {
+  // By run: with -D the runs of a job have steps of the same numbers.
   std::map<std::pair<JobId, std::uint32_t>, std::vector<const StepView*>> steps;
   for (const StepView& step : page.steps) steps[{step.id.job, step.id.attempt}].push_back(&step);
   for (auto& [run, list] : steps) {
@@ -253,6 +266,7 @@ void print_jobs(const O& options, const Fields& fields, const Page& page) {
   }
   for (const JobView& job : page.jobs) {
     if (!is_shown(options, job)) continue;
+    // With 12.0 the job's own line is left out.
     if (is_wanted(options, job, nullptr)) print_row(options, fields, AccountRow{&job, nullptr});
     if (options.is_allocations_only) continue;
     for (const StepView* step : steps[{job.id, job.attempt}]) {
@@ -291,12 +305,16 @@ void fill_defaults(O& options) {
   if (!query.since.is_set()) {
     CivilTime midnight = options.context.zone->to_civil(options.context.now);
     midnight.hour = midnight.minute = midnight.second = 0;
+    // Midnight of today, but with ids any time. Source: sacct(1), --starttime, DEFAULT TIME
+    // WINDOW.
     query.since = query.filter.jobs.empty() ? options.context.zone->to_point(midnight)
                                             : TimePoint::from_microseconds(1);
   }
   if (!query.until.is_set()) query.until = TimePoint::never();
+  // The controller filters by states; COMPLETING is a flag that history has not.
   if (options.states && !options.states->is_all && !options.states->is_completing)
     query.filter.states = options.states->states;
+  // Users see their own jobs, root and those who ask by id see all.
   const bool is_own_only = !options.is_all_users && query.filter.uids.empty() &&
                            query.filter.jobs.empty() && ::getuid() != 0;
   if (is_own_only) add_me(query.filter);
@@ -334,6 +352,7 @@ int run_sacct(const Words& words) {
     return 1;
   }
   fill_defaults(options);
+  // The same text as Slurm, which scripts know.
   if (options.query.since >= options.query.until) {
     return console.fail(
         Error{ErrorCode::kInvalidArgument, "Start time requested is after end time.", ""});
@@ -342,6 +361,7 @@ int run_sacct(const Words& words) {
   options.context.cluster = session.cluster().cluster_name;
   if (options.is_batch_script) return print_script(console, session, options);
   std::optional<Error> damage;
+  // Damaged history: what could be read is shown, and the exit code says that it is not all.
   const auto page = session.query(job_query(options), &damage);
   if (!page.has_value()) return console.fail(page.error());
   print_header(options, *fields);

@@ -1,3 +1,6 @@
+// What each field of sacct shows for a job and for a step. Fields without a function are accepted
+// and stay empty, as in a Slurm that does not gather them: formats that name them go on working.
+
 #include "cli/slurm/sacct_fields.h"
 
 #include <fmt/format.h>
@@ -63,9 +66,11 @@ Text state(const Row& row, const Context&) {
   const JobState value = row.step == nullptr ? row.job->state : row.step->state;
   const bool is_requeued = row.step == nullptr && value == JobState::kCancelled &&
                            (row.job->flags & job_flag::kRequeueAfter) != 0;
+  // A job that goes back to the queue ends its run as REQUEUED.
   if (is_requeued) return "REQUEUED";
   const Text word(job_state_name(value));
   if (row.step != nullptr || value != JobState::kCancelled) return word;
+  // "CANCELLED by 1000": who did it, by number. Source: sacct(1), State.
   return fmt::format("{} by {}", word, row.job->cancelled_by.value());
 }
 Text exit(const Row& row, const Context&) {
@@ -82,6 +87,7 @@ Text reason(const Row& row, const Context&) {
 
 std::uint32_t cpu_count(const Row& row) {
   if (row.step != nullptr) return row.step->cpu_count;
+  // Nothing is allocated while it waits, or if it never started.
   return is_pending(row) || !row.job->start_time.is_set() ? 0 : row.job->cpu_count;
 }
 Text allocated_cpus(const Row& row, const Context&) { return fmt::format("{}", cpu_count(row)); }
@@ -100,6 +106,7 @@ Text tasks(const Row& row, const Context&) {
 }
 Text node_list(const Row& row, const Context&) {
   const Text& list = row.step == nullptr ? row.job->node_list : row.step->node_list;
+  // Slurm's words, which scripts compare with.
   return list.empty() ? "None assigned" : list;
 }
 
@@ -112,6 +119,7 @@ Text memory(std::uint64_t amount, char unit, const Context& context) {
   std::size_t at = kUnits.find(unit);
   if (context.unit == 0) {
     const bool is_converted = context.show.is_converted;
+    // Divided as long as nothing is lost.
     for (; is_converted && amount % 1024 == 0 && at + 1 < kUnits.size(); ++at) amount /= 1024;
     return fmt::format("{}{}", amount, kUnits[at]);
   }
@@ -119,6 +127,7 @@ Text memory(std::uint64_t amount, char unit, const Context& context) {
   auto value = static_cast<double>(amount);
   for (; at < wanted; ++at) value /= 1024;
   for (; at > wanted; --at) value *= 1024;
+  // A whole number shows without decimals.
   const bool is_whole = value == std::floor(value);
   return is_whole ? fmt::format("{:.0f}{}", value, kUnits[at])
                   : fmt::format("{:.2f}{}", value, kUnits[at]);
@@ -139,6 +148,7 @@ Text shown_memory(std::string_view text, const Context& context) {
 Text shown_tres(const Text& tres, const Context& context) {
   const std::string_view amount = memory_of(tres);
   if (amount.empty()) return tres;
+  // The amount stands in the middle of a list of resources: only it is rewritten.
   const auto at = static_cast<std::size_t>(amount.data() - tres.data());
   return tres.substr(0, at) + shown_memory(amount, context) + tres.substr(at + amount.size());
 }
@@ -168,6 +178,7 @@ Text elapsed_raw(const Row& row, const Context& context) {
   return fmt::format("{}", elapsed(row, context).seconds());
 }
 Duration cpu_time(const Row& row, const Context& context) {
+  // Of what is allocated: CPU seconds that others could not use.
   return elapsed(row, context) * cpu_count(row);
 }
 Text cpu_time_text(const Row& row, const Context& context) {
@@ -177,6 +188,7 @@ Text cpu_time_raw(const Row& row, const Context& context) {
   return fmt::format("{}", cpu_time(row, context).seconds());
 }
 Text submit(const Row& row, const Context& context) {
+  // A step is submitted when it starts.
   return context.show.time(row.step == nullptr ? row.job->submit_time : row.step->start_time,
                            "Unknown");
 }
@@ -191,6 +203,7 @@ Text start(const Row& row, const Context& context) {
 }
 Text end(const Row& row, const Context& context) {
   const JobState value = row.step == nullptr ? row.job->state : row.step->state;
+  // Also a job that is suspended or completing has no end yet.
   if (!is_finished(value)) return "Unknown";
   return context.show.time(row.step == nullptr ? row.job->end_time : row.step->end_time, "Unknown");
 }
@@ -200,12 +213,14 @@ Text suspended(const Row& row, const Context&) {
 Text limit(const Row& row, const Context&) {
   return row.step == nullptr ? padded_duration_text(row.job->time_limit) : Text();
 }
+// In minutes. Source: sacct(1), TimelimitRaw.
 Text limit_raw(const Row& row, const Context&) {
   if (row.step != nullptr) return "";
   return row.job->time_limit.is_infinite() ? "UNLIMITED"
                                            : fmt::format("{}", row.job->time_limit.seconds() / 60);
 }
 Duration planned(const Row& row, const Context& context) {
+  // From submission to start, or until now.
   const TimePoint until =
       is_pending(row) || !row.job->start_time.is_set() ? context.show.now : row.job->start_time;
   return until > row.job->submit_time ? until - row.job->submit_time : Duration();
@@ -223,6 +238,7 @@ const Usage& usage(const Row& row) {
 /// "00:01.234", "01:02:03", "1-02:03:04": milliseconds while they matter.
 Text cpu_text(std::int64_t microseconds) {
   const std::int64_t seconds = microseconds / 1'000'000;
+  // Beyond an hour milliseconds say nothing.
   if (seconds >= 3600) return padded_duration_text(Duration::seconds(seconds));
   return fmt::format("{:02}:{:02}.{:03}", seconds / 60, seconds % 60, microseconds / 1000 % 1000);
 }
@@ -234,10 +250,12 @@ Text system_cpu(const Row& row, const Context&) { return cpu_text(usage(row).sys
 Text average_cpu(const Row& row, const Context&) {
   if (row.step == nullptr) return "";
   const std::int64_t total = usage(row).user_cpu_us + usage(row).system_cpu_us;
+  // Per task. Source: sacct(1), AveCPU.
   return padded_duration_text(Duration::microseconds(total / std::max(1U, row.step->task_count)));
 }
 
 Text max_rss(const Row& row, const Context& context) {
+  // Slurm's jobs have no MaxRSS of their own, and steps only once they have ended.
   if (row.step == nullptr || !is_finished(row.step->state)) return "";
   return memory(row.step->usage.max_rss_kib, 'K', context);
 }
@@ -261,6 +279,7 @@ Text detail(const Row& row, const Context&) {
   return row.step == nullptr ? row.job->detail : row.step->detail;
 }
 
+// In the order of `sacct --helpformat`; negative: left-aligned.
 // clang-format off
 constexpr AccountField kFields[] = {
     {"Account", 10, text<JobText::kAccount>},

@@ -30,10 +30,12 @@ SubmitJob submission(const SubmitOptions& options, const SubmittingProcess& scen
                      const Words& command) {
   auto job = std::make_shared<JobSpec>(job_of(options, scene));
   job->kind = JobKind::kInteractive;
+  // The name that Slurm gives such jobs.
   if (job->name().empty()) job->text.set(JobText::kName, "interactive");
   job->text.set(JobText::kCommand, fmt::format("{}", fmt::join(command, " ")));
   SubmitJob submit;
   submit.spec = std::move(job);
+  // Empty: nothing of this job starts on nodes by itself.
   submit.environment = as_bytes("");
   return submit;
 }
@@ -59,9 +61,11 @@ class HeldCommand {
   End wait() {
     auto& io = session_.io();
     const std::string address = session_.cluster().controller;
+    // Together: the lease is renewed, and the job's end is waited for, while the command runs.
     tasks_.add(keep_lease(io, address, job_));
     tasks_.add(wait_until(io, address, WaitFor{StepId{job_, attempt_, 0}})
                    .then([this](WaitAnswer&& answer) { on_revoked(answer); }));
+    // By SIGCHLD: no thread waits.
     end_.status = command_end().wait(io.waitScope);
     return end_;
   }
@@ -73,6 +77,7 @@ class HeldCommand {
 
   kj::Promise<int> command_end() {
     int status = 0;
+    // It may have ended before the signal was waited for.
     if (::waitpid(pid_, &status, WNOHANG) == pid_) return status;
     return any_signal(session_.io().unixEventPort, all_signals())
         .then([this](int number) -> kj::Promise<int> {
@@ -85,9 +90,11 @@ class HeldCommand {
     // What a terminal's keys send reaches the command anyway, and is meant for it alone.
     const bool is_of_keys = (number == SIGINT || number == SIGQUIT) && ::isatty(STDIN_FILENO) != 0;
     if (number == SIGHUP) {
+      // The terminal has gone: the command is told, and nobody waits for it.
       end_.is_left = true;
       ::kill(pid_, SIGHUP);
     } else if (number != SIGCHLD && !is_of_keys && !end_.is_revoked) {
+      // SIGTERM ends the allocation; the command ends by --kill-command or by itself.
       CancelJobs cancel;
       cancel.filter.jobs.push_back(JobSelector{job_, {}, false, std::nullopt});
       cancel.is_lenient = true;
@@ -106,6 +113,7 @@ class HeldCommand {
             ? fmt::format("Job {} has exceeded its time limit and its allocation has been revoked.",
                           job_.value())
             : fmt::format("Job allocation {} has been revoked.", job_.value()));
+    // Source: salloc(1), --kill-command.
     if (options_.kill_signal != 0) ::kill(pid_, options_.kill_signal);
   }
 
@@ -150,6 +158,7 @@ ProcessSpec process_of(const SubmitOptions& options, const SubmittingProcess& sc
 /// Errors: kNotFound, in Slurm's words, for what is no program.
 Result<pid_t> start_command(const ProcessSpec& process) {
   const std::string& program = process.arguments.front();
+  // Before the fork, since Slurm says so in the parent's words.
   if (!is_program(program, process.work_dir)) {
     return fail(ErrorCode::kNotFound,
                 fmt::format("_fork_command: Unable to find command \"{}\"", program));
@@ -187,9 +196,11 @@ int hold_allocation(const Console& console, Session& session, const SubmitOption
       scene.is_inside_job() ? without_job_variables(scene.environment) : scene.environment;
   add_allocation_variables(variables, *start.job, nodes_for(session, *start.job), scene,
                            session.cluster().cluster_name, cluster_id_of(session));
+  // The command may write to the same descriptor.
   std::fflush(stdout);
   const auto give_back = [&](ExitStatus exit) {
     console.say(fmt::format("Relinquishing job allocation {}", id.value()));
+    // Also when the command failed: the job's exit code is the command's.
     if (submit_when_room(session, ReleaseAllocation{id, start.job->attempt, exit})) return;
     console.error(
         fmt::format("the controller does not answer: job {0} ends when nobody has renewed its "
@@ -198,12 +209,14 @@ int hold_allocation(const Console& console, Session& session, const SubmitOption
   };
   const auto pid = start_command(process_of(options, scene, command, std::move(variables)));
   if (!pid.has_value()) {
+    // 127: as a shell says that a command is not found.
     console.error(pid.error());
     give_back(ExitStatus::exited(127));
     return console.exit_error();
   }
   const HeldCommand::End end = HeldCommand(console, session, options, *start.job, *pid).wait();
   const ExitStatus exit{end.status};
+  // A job that is gone cannot be given back.
   if (!end.is_revoked) give_back(exit);
   return end.is_left ? 1 : exit_code_of(exit);
 }
@@ -229,6 +242,7 @@ int run_salloc(const Words& words) {
 
   capture_signals(all_signals());
   Session session(console);
+  // Until there is an id nothing is left behind: signals just end the process.
   session.end_by(cancelling_signals());
   const Words command = read.operands.empty() ? shell() : read.operands;
   const auto reply = session.submit_one(submission(options, scene, command));

@@ -33,6 +33,7 @@ struct Script {
 /// As a shell finds commands: with a slash or in the working directory as it is, else along PATH.
 std::string find_script(const std::string& name, const SubmittingProcess& scene) {
   const std::string here = name.front() == '/' ? name : scene.work_dir + "/" + name;
+  // A script in the working directory goes before PATH, as with Slurm's sbatch.
   if (name.find('/') != std::string::npos || ::access(here.c_str(), F_OK) == 0) return here;
   for (const std::string_view folder : split(environment_value("PATH"), ':')) {
     const std::string path = fmt::format("{}/{}", folder, name);
@@ -48,6 +49,7 @@ Result<Script> read_script(const SubmitOptions& options, const Words& operands,
   if (options.wrap) {
     if (!operands.empty())
       return fail(ErrorCode::kInvalidArgument, "Script arguments not permitted with --wrap option");
+    // Slurm's own lines around the command of --wrap.
     script.text = fmt::format("#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n",
                               *options.wrap);
     script.name = "wrap";
@@ -55,6 +57,7 @@ Result<Script> read_script(const SubmitOptions& options, const Words& operands,
   }
   if (operands.empty()) {
     script.text = TRY(read_file("-", kScriptMost, "the batch script "));
+    // The name that Slurm gives a script from standard input.
     script.name = "sbatch";
     return script;
   }
@@ -84,6 +87,7 @@ std::optional<int> read_directives(const Console& console, SubmitReader& reader,
     console.error(directives.error());
     return kExitBadOption;
   }
+  // Heterogeneous jobs would be several jobs under one id.
   if (!directives->component_lines.empty()) {
     return console.fail(Error{ErrorCode::kUnimplemented,
                               "#SBATCH hetjob is not supported by Muster yet",
@@ -115,6 +119,7 @@ SubmitJob submission(const SubmitOptions& options, const SubmittingProcess& scen
                      const Script& script, Environment variables) {
   auto job = std::make_shared<JobSpec>(job_of(options, scene));
   job->kind = JobKind::kBatch;
+  // After all options: -J, SBATCH_JOB_NAME and #SBATCH -J go before the script's name.
   if (job->name().empty()) job->text.set(JobText::kName, script.name);
   Words command = script.arguments;
   if (!script.path.empty()) command.insert(command.begin(), script.path);
@@ -134,10 +139,12 @@ Result<Reply> submit_when_room(const Console& console, Session& session, const S
   constexpr int kTriesMax = 15;
   for (int attempt = 1;; ++attempt) {
     auto reply = session.submit_one(submit);
+    // Told from other refusals by its cause, never by its text.
     const bool is_full =
         reply.has_value() && reply->error && reply->error->cause == ErrorCause::kQueueFull;
     if (!is_full || attempt == kTriesMax) return reply;
     console.error("Slurm job queue full, sleeping and retrying");
+    // 1 to 14 seconds: less than two minutes in all.
     session.sleep(Duration::seconds(attempt));
   }
 }
@@ -156,11 +163,13 @@ void print_id(const SubmitOptions& options, JobId job) {
     print(fmt::format("Submitted batch job {}{}{}\n", job.value(),
                       options.cluster.empty() ? "" : " on cluster ", options.cluster));
   }
+  // A full disk or a closed pipe must not hide that the job is there.
   if (std::fflush(stdout) != 0)
     std::fprintf(stderr, "sbatch: error: standard output cannot be written: job %u was submitted\n",
                  job.value());
 }
 
+// A signal counts as 1. Source: sbatch(1), --wait.
 int exit_of(const JobView& job) { return job.exit.signal() != 0 ? 1 : job.exit.code(); }
 
 /// The highest exit code of the job or of all elements, once none is left. An array has no end of
@@ -170,6 +179,7 @@ int wait_for_end(const Console& console, Session& session, JobId id, bool is_arr
     const auto answer = session.wait_for(WaitFor{StepId{id, UINT32_MAX, 0}});
     if (!answer.has_value()) return console.fail(answer.error());
     if (!answer->job) return 0;
+    // A cancelled job fails for who waits for it.
     return answer->job->state == JobState::kCancelled ? 1 : exit_of(*answer->job);
   }
   Query query;
@@ -180,7 +190,9 @@ int wait_for_end(const Console& console, Session& session, JobId id, bool is_arr
     int code = 0;
     bool is_over = true;
     for (const JobView& job : page->jobs) {
+      // What is left of an array's record stands for no element.
       if (!job.array_index && job.array_remaining_count == 0) continue;
+      // A job that goes back to the queue has not ended.
       is_over = is_over && is_finished(job.state) &&
                 (job.flags & (job_flag::kCompleting | job_flag::kRequeueAfter)) == 0;
       code = std::max(code, job.state == JobState::kCancelled ? 1 : exit_of(job));
@@ -209,6 +221,7 @@ int run_sbatch(const Words& words) {
   }
   const auto script = read_script(first, operands.operands, scene);
   if (!script.has_value()) return console.fail(script.error());
+  // Refused here as by Slurm: empty, no interpreter, lines of DOS.
   if (const Status usable = check_batch_script(script->text, 0); !usable.has_value())
     return console.fail(usable.error());
 
@@ -217,6 +230,7 @@ int run_sbatch(const Words& words) {
   SubmitReader reader(console, options);
   if (const auto code = read_directives(console, reader, first, *script)) return *code;
   if (const auto code = reader.read_environment()) return *code;
+  // It was read once without complaint: this time it only sets values again.
   reader.read(words, OptionSource::kCommandLine);
   if (options.is_quiet) console.set_quiet();
 
@@ -228,6 +242,7 @@ int run_sbatch(const Words& words) {
   const auto reply = submit_when_room(
       console, session, submission(options, scene, *script, std::move(variables).value()));
   if (!reply.has_value()) return refuse_job(console, Submitter::kBatch, reply.error());
+  // A warning comes with a job that was accepted.
   for (const std::string& warning : reply->warnings) console.say(warning);
   if (reply->error && options.is_test_only) return refuse_test(console, *reply->error);
   if (reply->error) return refuse_job(console, Submitter::kBatch, *reply->error);

@@ -20,6 +20,7 @@ namespace muster::cli {
 namespace {
 
 /// Slurm's numbers of the failures that scancel exits with, cut to a byte as it does.
+/// ESLURM_INVALID_JOB_ID, ESLURM_ALREADY_DONE and ESLURM_ACCESS_DENIED of slurm_errno.h.
 constexpr int kExitInvalidJob = 2017 & 0xff;
 constexpr int kExitAlreadyDone = 2021 & 0xff;
 constexpr int kExitDenied = 2002 & 0xff;
@@ -62,6 +63,7 @@ Status signal(O& options, Value value) {
 Status states(O& options, Value value) {
   const StateFilter parsed = TRY(parse_states(value));
   for (const JobState state : parsed.states) {
+    // There is nothing left to cancel in a job that has ended.
     if (is_finished(state))
       return fail(
           ErrorCode::kInvalidArgument,
@@ -73,6 +75,7 @@ Status states(O& options, Value value) {
 }
 Status users(O& options, Value value) {
   options.is_filtered = true;
+  // An option replaces what SCANCEL_USER has set.
   options.filter.uids.clear();
   options.filter.users.clear();
   return add_users(value, options.filter);
@@ -146,7 +149,9 @@ Status read_environment(O& options) {
                                             {"SCANCEL_WCKEY", names<&JobFilter::wckeys>}};
   for (const Variable& variable : kVariables) {
     const auto value = environment_value(variable.name);
+    // An empty variable is none.
     if (value.empty()) continue;
+    // By name: it would have changed which jobs are ended.
     if (variable.set == nullptr)
       return fail(ErrorCode::kUnimplemented,
                   fmt::format("{} is not supported by Muster yet", variable.name), "unset it");
@@ -191,6 +196,7 @@ bool is_confirmed(const JobView& job) {
                     job.spec->name(), job.partition));
   std::fflush(stdout);
   std::string answer;
+  // Anything but y is no; the end of input, too.
   return std::getline(std::cin, answer) && !answer.empty() && to_lower(answer.front()) == 'y';
 }
 
@@ -198,6 +204,7 @@ bool is_confirmed(const JobView& job) {
 Status confirm(Session& session, O& options) {
   Query query;
   query.filter = options.filter;
+  // Only what can still be cancelled is asked about.
   query.filter.is_active_only = true;
   options.filter.jobs.clear();
   for (const JobView& job : TRY(session.query(query)).jobs) {
@@ -236,20 +243,25 @@ Result<int> cancel_jobs(const Console& console, Session& session, const O& optio
   cancel.filter = options.filter;
   std::erase_if(cancel.filter.jobs, [](const JobSelector& job) { return job.step.has_value(); });
   const bool is_by_id = !cancel.filter.jobs.empty();
+  // Ids of steps alone: without them the filter would mean every job.
   if (!is_by_id && !options.filter.jobs.empty()) return 0;
   cancel.signal = options.signal;
   cancel.batch_only = options.batch_only;
   cancel.full = options.full;
+  // By id alone Slurm stays silent about what is gone.
   cancel.is_lenient = !options.is_filtered;
+  // A job that cancels itself has its answer before its end.
   cancel.asked_from = own_job();
   for (const JobSelector& job : cancel.filter.jobs) announce(console, options, job);
   const Reply reply = TRY(session.submit_one(cancel));
   if (reply.error) return fail(*reply.error);
   int code = 0;
   for (const JobOutcome& outcome : reply.outcomes) {
+    // With a filter the controller alone knows which jobs those are.
     if (!is_by_id) announce(console, options, outcome.job);
     code = std::max(code, report(console, options, outcome));
   }
+  // Only with -v, and the exit code stays 0: no match is no failure.
   if (reply.outcomes.empty() && options.verbosity > 0) {
     console.error(fmt::format("No active jobs match ALL job filters, including: {}",
                               filter_text(options.filter)));
@@ -280,6 +292,7 @@ int cancel_step(const Console& console, Session& session, const O& options,
   if (!steps.has_value()) outcome.error = steps.error();
   for (const StepId& id : steps.value_or(std::vector<StepId>{})) {
     const auto reply = session.submit_one(
+        // Without --signal a step is killed, and not asked to end first.
         CancelStep{id, options.signal == 0 ? std::uint16_t{SIGKILL} : options.signal, own_job()});
     outcome.error = reply.has_value() ? reply->error : std::optional<Error>(reply.error());
   }
@@ -308,10 +321,12 @@ int run_scancel(const Words& words) {
       return console.fail(
           Error{ErrorCode::kInvalidArgument, fmt::format("Invalid job id {}", word), ""});
     for (JobSelector& job : *selectors) {
+      // Failures of steps are always said.
       options.is_filtered = options.is_filtered || job.step.has_value();
       options.filter.jobs.push_back(std::move(job));
     }
   }
+  // Nothing that says which: every job would be ended.
   if (options.filter == JobFilter{}) {
     return console.fail(Error{ErrorCode::kInvalidArgument, "No job identification provided",
                               "name a job, or a filter such as --me"});
@@ -320,12 +335,14 @@ int run_scancel(const Words& words) {
   if (options.is_asking) {
     const Status confirmed = confirm(session, options);
     if (!confirmed.has_value()) return console.fail(confirmed.error());
+    // Everything was declined: an empty list must not turn into no list.
     if (options.filter.jobs.empty()) return 0;
   }
   const auto code = cancel_jobs(console, session, options);
   if (!code.has_value()) return console.fail(code.error());
   int worst = *code;
   for (const JobSelector& job : options.filter.jobs) {
+    // The highest code of all.
     if (job.step) worst = std::max(worst, cancel_step(console, session, options, job));
   }
   return worst;

@@ -89,8 +89,10 @@ struct Call {
 
   /// Says what failed on standard error without the command's name, where Slurm does so.
   int failed(std::string_view text) const {
+    // Answers that were printed stand before it.
     std::fflush(stdout);
     const std::string line = fmt::format("{}\n", text);
+    // -Q silences the text, not the exit code.
     if (!options.is_quiet) std::fwrite(line.data(), 1, line.size(), stderr);
     return 1;
   }
@@ -101,6 +103,7 @@ struct Call {
 /// The list named, or that of the job that we are inside of.
 std::string list_or_own(const Call& call) {
   if (!call.word(0).empty()) return call.word(0);
+  // Without a list the job's own. Source: scontrol(1), show hostnames.
   for (const char* name : {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}) {
     if (const auto value = environment_value(name); !value.empty()) return std::string(value);
   }
@@ -119,6 +122,7 @@ int show_hostnames(Call& call) {
 int compress(Call& call, bool is_sorted) {
   std::string text = call.word(0);
   if (text.empty()) return call.failed("host list not specified");
+  // A path is a file of names.
   if (text.front() == '/') {
     auto read = read_file(text);
     if (!read.has_value()) return call.failed(read.error().text());
@@ -143,6 +147,7 @@ int show_jobs(Call& call) {
   Query query;
   if (!call.words.empty()) {
     const auto selector = parse_job_selector(call.words.front());
+    // Slurm's texts of slurm_load_jobs and its like: scripts look for them.
     if (!selector.has_value())
       return call.failed("scontrol_print_job error: Invalid job id specified");
     query.filter.jobs.push_back(*selector);
@@ -159,6 +164,7 @@ int show_jobs(Call& call) {
   }
   if (count > 0) return 0;
   if (query.filter.jobs.empty()) {
+    // Nothing to show is no failure without an id.
     print("No jobs in the system\n");
     return 0;
   }
@@ -175,6 +181,8 @@ int show_steps(Call& call) {
       return call.failed(fmt::format("Invalid job id specified: {}", call.words.front()));
     step_number = selector->step;
     query.filter.jobs.push_back(*selector);
+    // The controller is asked for the job, and the step is found here: the same number may be of
+    // several runs.
     query.filter.jobs.back().step.reset();
   }
   const auto page = call.controller().query(query);
@@ -212,12 +220,14 @@ int show_nodes(Call& call) {
   const auto show = [&](const NodeView& node) {
     print(node_record(node, context, call.options.details > 0, call.options.is_one_line));
   };
+  // Without names every node, in the order of the configuration.
   if (wanted.empty()) std::ranges::for_each(page->nodes, show);
   int code = 0;
   for (const std::string& name : wanted) {
     const auto node =
         std::ranges::find(page->nodes, name, [](const NodeView& view) { return view.config.name; });
     if (node == page->nodes.end()) {
+      // On standard output, as Slurm has it.
       print(fmt::format("Node {} not found\n", name));
       code = 1;
     } else {
@@ -248,7 +258,9 @@ int ping(Call& call) {
   Query query;
   query.kind = QueryKind::kPing;
   const auto page = call.controller().query(query);
+  // A controller that answers while it still starts counts as down.
   const bool is_up = page.has_value() && page->ping && page->ping->is_ready;
+  // Without an answer the address from the configuration.
   const std::string host =
       page.has_value() && page->ping ? page->ping->host : call.controller().cluster().controller;
   print(fmt::format("Slurmctld(primary) at {} is {}\n", host, is_up ? "UP" : "DOWN"));
@@ -256,6 +268,7 @@ int ping(Call& call) {
   if (is_up) {
     for (const std::string& warning : page->ping->warnings) call.console.warn(warning);
   }
+  // Exit code 1 when it is down: scripts wait by it.
   return is_up ? 0 : 1;
 }
 
@@ -268,14 +281,17 @@ std::optional<std::uint32_t> find_uid(std::string_view name) {
 /// Whether the controller goes by what the file says now. Source: scontrol(1), HASH_VAL.
 std::string_view compare_with_file(const std::string& path, ShownConfig theirs) {
   const auto text = read_conf_file(path);
+  // Without the file nothing can be compared.
   if (!text.has_value()) return "(null)";
   ShownConfig ours = read_slurm_conf(path, *text, include_reader(path)).cluster.settings.shown;
   show_users(ours, "", find_uid);
+  // They differ by nature, or between numbers and names.
   for (const std::string_view key : {"BOOT_TIME", "NEXT_JOB_ID", "SlurmdUser"}) {
     for (ShownConfig* shown : {&ours, &theirs}) {
       if (std::string* value = find_shown(*shown, key)) value->clear();
     }
   }
+  // Administrators see by it whether a reconfigure is due.
   return ours == theirs ? "Match" : "Different";
 }
 
@@ -288,6 +304,7 @@ void complete_shown(ShownConfig& shown, Call& call) {
   };
   set("HASH_VAL", hash);
   set("SLURM_CONF", path);
+  // Without the name that stands before the version.
   set("SLURM_VERSION", std::string(kSlurmVersion.substr(kSlurmVersion.find(' ') + 1)));
   if (const std::string* boot = find_shown(shown, "BOOT_TIME")) {
     const auto seconds = parse_whole(*boot);
@@ -310,10 +327,12 @@ int show_config(Call& call) {
   complete_shown(settings.shown, call);
   print(config_text(settings, call.context()));
   print("\n");
+  // Slurm ends the list with the state of its controllers.
   return ping(call);
 }
 
 int show_reservations(Call&) {
+  // There are none, and to say so keeps scripts going.
   print("No reservations in the system\n");
   return 0;
 }
@@ -348,6 +367,7 @@ constexpr Kind kKinds[] = {
 
 const Kind* find_kind(std::string_view word) {
   for (const Kind& kind : kKinds) {
+    // Abbreviations as long as Slurm wants them: `show p`, but `show hostn`.
     if (word.size() >= kind.least && is_abbreviation(word, kind.name)) return &kind;
   }
   return nullptr;
@@ -358,6 +378,7 @@ int show(Call& call) {
   if (call.words.empty()) return call.failed("too few arguments for keyword:show");
   std::string kind_word = call.words.front();
   call.words.erase(call.words.begin());
+  // show job=12.
   if (const auto equals = kind_word.find('='); equals != std::string::npos) {
     call.words.insert(call.words.begin(), kind_word.substr(equals + 1));
     kind_word.resize(equals);
@@ -401,6 +422,7 @@ Result<NamedJobs> named_jobs(Call& call, bool takes_names) {
     const auto equals = word.find('=');
     const std::string key = lower(word.substr(0, equals));
     if (equals != std::string::npos && (key == "jobname" || key == "name")) {
+      // Other verbs must not reach jobs of a name by mistake.
       if (!takes_names)
         return fail(ErrorCode::kInvalidArgument, "Invalid job id specified for job " + word);
       is_any_named = true;
@@ -445,6 +467,7 @@ int control(Call& call, JobVerb verb) {
   auto named = named_jobs(call, is_hold);
   if (!named.has_value()) return call.failed(named.error().text());
   for (const std::string& value : named->others) {
+    // State=SpecialExit turns requeuehold into its own verb.
     if (verb != JobVerb::kRequeueHold || lower(value) != "state=specialexit")
       return call.failed(fmt::format("Invalid option: {}", value));
     verb = JobVerb::kRequeueSpecialExit;
@@ -474,6 +497,7 @@ int control(Call& call) {
 /// One after the other: what one refuses does not keep the others from it.
 int update_jobs(Call& call, UpdateObject object, const std::vector<JobSelector>& jobs) {
   int code = 0;
+  // Each job with an answer of its own.
   for (const JobSelector& job : jobs) {
     object.name = selector_text(job);
     const auto reply = call.controller().submit_one(object);
@@ -511,6 +535,7 @@ int update(Call& call) {
     }
     const std::string key = lower(word.substr(0, equals));
     const auto named = std::ranges::find(kTargets, key, &Target::key);
+    // "update job 12 jobname=x" renames: there the name is a value of the job that was named.
     if (object.name.empty() && named != std::end(kTargets) &&
         !(target != nullptr && key == "jobname")) {
       target = named;
@@ -521,6 +546,7 @@ int update(Call& call) {
       const bool is_signed_limit = key == "timelimit+" || key == "timelimit-";
       const std::size_t name_size = is_signed_limit ? equals - 1 : equals;
       std::string value = word.substr(name_size, equals - name_size) + word.substr(equals + 1);
+      // Times are read here, where the caller's zone is known.
       if (key == "starttime" || key == "eligibletime") {
         const ShowContext context = call.context();
         const auto time = parse_time(value, TimeContext{context.now, *context.zone});
@@ -536,10 +562,12 @@ int update(Call& call) {
         "\"PartitionName\" or \"StepId\"");
   object.kind = target == nullptr ? UpdateKind::kJob : target->kind;
   if (object.values.empty()) return call.failed("No changes specified");
+  // Only jobs are named in lists.
   if (object.kind != UpdateKind::kJob) return report(call, call.controller().submit_one(object));
   const bool is_by_name = target != nullptr && target->key == "jobname";
   const auto jobs = is_by_name ? jobs_of_name(call, object.name) : parse_job_selectors(object.name);
   if (!jobs.has_value()) return call.failed(jobs.error().text());
+  // Slurm's text, with the command's name in it.
   if (is_by_name && jobs->empty())
     return call.failed(fmt::format("scontrol: error: No jobs with name '{}'", object.name));
   if (jobs->empty()) return call.failed("Invalid job id specified");
@@ -548,6 +576,7 @@ int update(Call& call) {
 
 /// "write batch_script JOB [FILE|-]".
 int write_script(Call& call) {
+  // The only object that can be written.
   if (!is_abbreviation(call.word(0), "batch_script") || call.word(1).empty()) {
     return call.failed("too few arguments: write batch_script JOB [FILE]");
   }
@@ -563,8 +592,10 @@ int write_script(Call& call) {
     print(page->bytes);
     return 0;
   }
+  // Slurm's name for the file.
   const std::string path =
       call.word(2).empty() ? fmt::format("slurm-{}.sh", selector_text(*selector)) : call.word(2);
+  // A script that was run is written to be run again, by its owner alone.
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
   const int error = fd < 0 ? errno : write_whole(fd, page->bytes);
   if (fd >= 0) ::close(fd);
@@ -580,9 +611,11 @@ int write_script(Call& call) {
 int reconfigure(Call& call) {
   constexpr Duration kStartMax = Duration::seconds(30);
   Query query;
+  // The epoch before: a later one is a run that has read the file.
   query.kind = QueryKind::kPing;
   const auto before = call.controller().query(query);
   if (!before.has_value()) return call.failed(before.error().text());
+  // A file that is refused is answered here, and the controller runs on as it was.
   if (const int code = report(call, call.controller().submit_one(Reconfigure{})); code != 0)
     return code;
   const Epoch epoch = before->ping ? before->ping->epoch : Epoch();
@@ -618,6 +651,7 @@ constexpr Verb kVerbs[] = {
 };
 
 const Verb* find_verb(std::string_view word) {
+  // A whole word goes before an abbreviation: requeue is not short for requeuehold.
   for (const Verb& verb : kVerbs) {
     if (equal_ignoring_case(word, verb.name)) return &verb;
   }
@@ -650,6 +684,7 @@ std::string notes() {
       {"JobId=", UpdateKind::kJob},
       {"NodeName=", UpdateKind::kNode},
       {"PartitionName=", UpdateKind::kPartition}};
+  // From the list that the controller goes by, so that the help cannot lag behind it.
   for (const auto& [object, kind] : kObjects)
     text += fmt::format("  {:<14} {}\n", object, fmt::join(update_keys(kind), " "));
   return text + fmt::format("\nVerbs that are not supported by Muster yet, and refused:\n  {}\n",
@@ -670,10 +705,12 @@ int run_scontrol(const Words& words) {
   const Status own_cluster = check_clusters_variable(options.is_cluster_named);
   if (!own_cluster.has_value()) return console.fail(own_cluster.error());
   if (read.operands.empty()) {
+    // Slurm's prompt; without a verb a script would wait for ever.
     return console.fail(Error{ErrorCode::kUnimplemented, "there is no interactive mode",
                               "give a verb; see scontrol --help"});
   }
   const Verb* verb = find_verb(read.operands.front());
+  // Told from a misspelling: the verb exists in Slurm.
   if (verb == nullptr && is_refused(read.operands.front())) {
     return console.fail(
         Error{ErrorCode::kUnimplemented,

@@ -46,6 +46,7 @@ Status nodes(O& options, Value value) { return add_nodes(value, options.nodes); 
 Status states(O& options, Value value) {
   for (const std::string_view word : split_words(value, ',')) {
     for (const std::string_view part : split_words(word, '&')) {
+      // A misspelt state would give an empty table.
       if (!is_node_state(part))
         return fail(ErrorCode::kInvalidArgument, fmt::format("Bad state string: \"{}\"", part));
     }
@@ -117,8 +118,10 @@ Result<ColumnFormat> chosen_format(const O& options, const Page& page) {
   if (!options.long_format.empty()) return parse_long_format(options.long_format);
   if (options.format == "%all") return all_columns(sinfo_columns());
   if (!options.format.empty()) return parse_short_format(options.format);
+  // Slurm widens these columns to the longest name; an option's format has its own widths.
   const std::size_t partition = widest(page, false);
   const std::size_t node = widest(page, true);
+  // -s goes before SINFO_FORMAT, -R and -N after it.
   if (options.is_summary)
     return parse_short_format(fmt::format("%{}P %.5a %.10l %.16F %N", partition));
   if (const auto format = environment_value("SINFO_FORMAT"); !format.empty())
@@ -148,12 +151,14 @@ bool has_states(const NodeView& node, std::string_view word) {
 bool is_shown(const O& options, const NodeView& node) {
   const bool is_silent =
       (node.status.conditions & (node_condition::kNotResponding | node_condition::kUnknown)) != 0;
+  // -d and -r ask for opposites. Source: sinfo(1), --dead and --responding.
   if ((options.is_dead_only && !is_silent) || (options.is_responding_only && is_silent))
     return false;
   // As for Slurm they are not there yet, unless somebody asks for them.
   const bool is_future = (node.status.conditions & node_condition::kFuture) != 0;
   const bool is_asked_for = options.is_future_shown || !options.states.empty();
   if (is_future && !is_asked_for) return false;
+  // Nodes without a reason have nothing to list.
   if (options.is_reasons && node.status.reason.empty()) return false;
   if (!options.nodes.empty() &&
       std::ranges::find(options.nodes, node.config.name) == options.nodes.end())
@@ -164,6 +169,7 @@ bool is_shown(const O& options, const NodeView& node) {
 }
 
 bool is_shown(const O& options, const PartitionView& partition) {
+  // Who names a hidden partition sees it. Source: sinfo(1), --hide.
   if (!options.partitions.empty())
     return std::ranges::find(options.partitions, partition.config.name) != options.partitions.end();
   return !partition.config.is_hidden || options.is_all;
@@ -173,6 +179,7 @@ Result<Page> load(Session& session) {
   Query query;
   query.kind = QueryKind::kPartitions;
   Page page = TRY(session.query(query));
+  // Two lists of two moments: a node that is in one alone shows in no partition.
   query.kind = QueryKind::kNodes;
   page.nodes = TRY(session.query(query)).nodes;
   return page;
@@ -180,6 +187,7 @@ Result<Page> load(Session& session) {
 
 Status show_once(const Console& console, Session& session, const O& options) {
   auto loaded = load(session);
+  // Slurm's text for it.
   if (!loaded.has_value())
     return fail(Error{loaded.error().code, "slurm_load_partitions: " + loaded.error().message,
                       loaded.error().detail});
@@ -187,6 +195,7 @@ Status show_once(const Console& console, Session& session, const O& options) {
   const ShowContext context = show_context(session.cluster().cluster_name);
   std::erase_if(page.partitions,
                 [&](const PartitionView& partition) { return !is_shown(options, partition); });
+  // Before nodes are left out: widths count all names.
   const ColumnFormat format = TRY(chosen_format(options, page));
   std::erase_if(page.nodes, [&](const NodeView& node) { return !is_shown(options, node); });
   const auto layout = layout_of(format, sinfo_columns(), "node");
@@ -197,6 +206,7 @@ Status show_once(const Console& console, Session& session, const O& options) {
   const bool is_of_partitions = std::ranges::any_of(layout.columns, [](const auto& column) {
     return column.first->letter == 'P' || column.first->letter == 'R';
   });
+  // A partition without nodes has a line where partitions are what is listed.
   grouping.keeps_empty = is_of_partitions && !options.is_reasons && !options.is_per_node;
   std::vector<NodeGroup> groups =
       group_nodes(page.partitions, page.nodes, layout, grouping, context);
@@ -216,6 +226,7 @@ Status show_once(const Console& console, Session& session, const O& options) {
     });
   }
   if (!options.clusters.empty()) print(fmt::format("CLUSTER: {}\n", context.cluster));
+  // With -i each table has its time above it.
   if (options.is_long || options.repeat_seconds != 0) print(date_line(context) + "\n");
   if (!options.is_no_header) print(header_line(layout));
   for (const NodeGroup& group : groups) print(row_line(layout, group, context));
@@ -227,6 +238,7 @@ Status show_once(const Console& console, Session& session, const O& options) {
 int run_sinfo(const Words& words) {
   const Console console("sinfo");
   SinfoOptions options;
+  // Variables first, so that options replace them.
   options.partitions = split_list(environment_value("SINFO_PARTITION"));
   options.sort = std::string(environment_value("SINFO_SORT"));
   options.is_all = !environment_value("SINFO_ALL").empty();
@@ -238,6 +250,7 @@ int run_sinfo(const Words& words) {
   const Status own_cluster = check_clusters_variable(!options.clusters.empty());
   if (!own_cluster.has_value()) return console.fail(own_cluster.error());
   if (!read.operands.empty()) {
+    // sinfo takes no operands.
     return console.fail(Error{ErrorCode::kInvalidArgument,
                               fmt::format("Unrecognized option: {}", read.operands.front()), ""});
   }

@@ -1,3 +1,7 @@
+// sinfo's columns, and how nodes come together in lines: nodes for which every shown column has
+// the same text are one group, as in Slurm, so that the columns that are asked for decide about
+// the lines.
+
 #include "cli/slurm/sinfo_columns.h"
 
 #include <array>
@@ -23,6 +27,7 @@ const NodeView* first(const Group& group) {
 template <auto Function>
 std::string of_node(const Group& group, const Context& context) {
   const NodeView* node = first(group);
+  // A partition without nodes.
   return node == nullptr ? "n/a" : Function(*node, context);
 }
 
@@ -73,6 +78,7 @@ Text reason_user_id(const NodeView& node, const Context&) {
 }
 Text state_code(const NodeView& node, const Context&) { return node_state_code(node); }
 Text state_word(const NodeView& node, const Context&) { return node_state_word(node); }
+// In small letters, as StateComplete of Slurm.
 Text state_flags(const NodeView& node, const Context&) { return lower(node_state_flags(node)); }
 Text host(const NodeView& node, const Context&) {
   return node.config.host_name.empty() ? node.config.name : node.config.host_name;
@@ -98,6 +104,7 @@ std::array<std::uint64_t, 3> node_counts(const Group& group) {
   std::array<std::uint64_t, 3> counts{};
   for (const NodeView* node : group.nodes) {
     const bool is_busy = is_allocated(*node) || node->is_completing;
+    // Out of use, unless something still runs on it and it is not down.
     ++counts[!is_available(*node) &&
                      !(is_busy && (node->status.conditions & node_condition::kDown) == 0)
                  ? 2
@@ -117,9 +124,11 @@ Text nodes_aiot(const Group& group, const Context&) {
 Text cpus_aiot(const Group& group, const Context&) {
   std::uint64_t used = 0, idle = 0, other = 0;
   for (const NodeView* node : group.nodes) {
+    // A node made smaller may have more in use than it has.
     const std::uint64_t rest =
         node->config.cpus - std::min(node->config.cpus, node->allocated_cpus);
     used += node->allocated_cpus;
+    // CPUs of a node that takes no work are not idle.
     (is_available(*node) ? idle : other) += rest;
   }
   return fmt::format("{}/{}/{}/{}", used, idle, other, used + idle + other);
@@ -162,6 +171,7 @@ Text default_time(const PartitionConfig& partition) {
   return partition.default_time == Duration() ? "n/a" : limit_text(partition.default_time);
 }
 Text job_size(const PartitionConfig& partition) {
+  // 0 counts as 1. Source: slurm.conf(5), MinNodes.
   const std::uint32_t least = std::max(1U, partition.min_nodes);
   if (partition.max_nodes == 0) return fmt::format("{}-infinite", least);
   return least == partition.max_nodes ? fmt::format("{}", least)
@@ -182,6 +192,7 @@ Text max_cpus(const PartitionConfig& partition) {
   return or_unlimited(partition.max_cpus_per_node);
 }
 
+// Nothing preempts yet.
 Text preempt_mode(const Group&, const Context&) { return "OFF"; }
 Text all(const Group&, const Context&) { return "all"; }
 Text blank(const Group&, const Context&) { return ""; }
@@ -244,16 +255,19 @@ constexpr Column<Group> kColumns[] = {
 
 /// Columns that never tell groups apart, --exact or not.
 bool is_total(const Column<Group>& column) {
+  // Their sums and lists are what a group is for.
   return std::string_view("ACDFN").find(column.letter) != std::string_view::npos &&
          column.letter != 0;
 }
 
 std::string key_of(const Group& single, const Layout<Group>& layout, const Grouping& grouping,
                    const Context& context) {
+  // With -N each node is a group of its own.
   std::string key =
       grouping.is_per_node && first(single) != nullptr ? first(single)->config.name : "";
   for (const auto& [column, spec] : layout.columns) {
     const bool differs = is_total(*column) || (column->note && !grouping.is_exact);
+    // The zero byte keeps the texts of neighbouring columns apart.
     if (!differs) key += '\0' + column->show(single, context);
   }
   return key;
@@ -280,6 +294,7 @@ std::vector<NodeGroup> group_nodes(std::span<const PartitionView> partitions,
       return;
     }
     auto& members = groups[found->second].nodes;
+    // A node in several partitions is in one group once, where the partition is no column.
     if (node != nullptr && std::ranges::find(members, node) == members.end())
       members.push_back(node);
   };

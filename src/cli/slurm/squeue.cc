@@ -55,6 +55,7 @@ Status states(O& options, Value value) {
 }
 /// Names of no user are told, and the others' jobs are shown. Source: Slurm 22.05.8.
 Status users(O& options, Value value) {
+  // No user has this number: the filter stays a filter, and shows nothing of theirs.
   constexpr std::uint32_t kNobody = UINT32_MAX;
   for (const std::string_view name : split_words(value, ',')) {
     const Status known = add_users(name, options.filter);
@@ -153,12 +154,14 @@ Status read_environment(O& options) {
 /// The format in force: the options', then the environment's, then the one for the kind of list.
 Result<ColumnFormat> chosen_format(const O& options) {
   if (!options.long_format.empty()) return parse_long_format(options.long_format);
+  // %all has every column, of which each says how much it needs.
   if (options.format == "%all")
     return options.is_steps ? all_columns(step_columns()) : all_columns(job_columns());
   if (!options.format.empty()) return parse_short_format(options.format);
   if (options.is_steps) return parse_short_format(kSqueueStepFormat);
   if (options.is_state_only) return parse_short_format(kSqueueStateFormat);
   if (options.is_start) return parse_short_format(kSqueueStartFormat);
+  // SQUEUE_FORMAT2 has the form of -O and goes first. Source: squeue(1), ENVIRONMENT VARIABLES.
   if (const auto format = environment_value("SQUEUE_FORMAT2"); !format.empty())
     return parse_long_format(format);
   if (const auto format = environment_value("SQUEUE_FORMAT"); !format.empty())
@@ -168,16 +171,19 @@ Result<ColumnFormat> chosen_format(const O& options) {
 
 bool is_shown(const O& options, const JobView& job) {
   if (options.is_not_me && job.spec->user.value() == ::getuid()) return false;
+  // An array's record of which nothing waits shows as its elements.
   if (job.array_job.value() != 0 && !job.array_index && job.array_remaining_count == 0)
     return false;
   if (options.states) return options.states->matches(job.state, job.flags);
   if (options.is_start) return job.state == JobState::kPending;
+  // Jobs that complete still hold nodes.
   return !is_finished(job.state) || (job.flags & job_flag::kCompleting) != 0;
 }
 
 /// One row for each element of an array that still waits as a whole.
 template <class Visit>
 void each_element(JobView row, Visit&& visit) {
+  // UINT32_MAX: the indices were checked when the job was submitted.
   const auto left = parse_array(row.array_remaining, UINT32_MAX);
   if (row.array_remaining.empty() || !left.has_value()) return visit(row);
   left->indices.for_each([&](std::size_t index) {
@@ -187,6 +193,7 @@ void each_element(JobView row, Visit&& visit) {
 }
 
 int load_failed(const Error& error) {
+  // Slurm's text without the command's name.
   std::fflush(stdout);
   const std::string line = fmt::format("slurm_load_jobs error: {}\n", error.message);
   std::fwrite(line.data(), 1, line.size(), stderr);
@@ -198,6 +205,7 @@ Query query_for(const O& options, QueryDetail detail) {
   query.kind = options.is_steps ? QueryKind::kSteps : QueryKind::kJobs;
   query.detail = detail;
   query.filter = options.filter;
+  // Ended jobs travel only where ids or states ask for them.
   query.filter.is_active_only = options.filter.jobs.empty() && !options.states;
   return query;
 }
@@ -224,11 +232,14 @@ void print_table(const O& options, const Layout<T>& layout, const TableLines<T>&
 int show_jobs(const Console& console, Session& session, const O& options,
               const ColumnFormat& format, const ShowContext& context) {
   const auto layout = layout_of(format, job_columns(), "job");
+  // An unknown column is said once and left out, as in Slurm.
   for (const std::string& unknown : layout.unknown) console.error(unknown);
+  // Partition, state, priority falling; with --start by time.
   auto lines =
       begin_table(options, layout, job_columns(), options.is_start ? "S" : "P,t,-p", context);
   if (!lines.has_value()) return console.fail(lines.error());
   const auto add = [&](const JobView& row) { lines->add(row); };
+  // After a lost connection the list comes again from its beginning.
   const Status loaded = session.query_jobs(
       query_for(options, layout.note()), [&] { lines->clear(); },
       [&](JobView& job) {
@@ -246,6 +257,7 @@ bool is_shown(const O& options, const StepView& step) {
   for (const JobSelector& wanted : options.filter.jobs) {
     if (wanted.job != step.id.job || !wanted.step) continue;
     if (*wanted.step == step.id.step) return true;
+    // Ids without a step mean all of a job's steps.
     is_named = true;
   }
   return !is_named;
@@ -283,6 +295,7 @@ Status check_nodes(Session& session, const std::vector<std::string>& names) {
 
 int show_once(const Console& console, Session& session, const O& options,
               const ColumnFormat& format) {
+  // Slurm refuses a name that no node has.
   if (const Status known = check_nodes(session, options.filter.nodes); !known.has_value())
     return console.fail(known.error());
   ShowContext context = show_context(session.cluster().cluster_name);
@@ -306,6 +319,7 @@ int run_squeue(const Words& words) {
   const Status own_cluster = check_clusters_variable(!options.clusters.empty());
   if (!own_cluster.has_value()) return console.fail(own_cluster.error());
   Words operands = read.operands;
+  // getopt sees no value of --steps behind a blank.
   if (options.is_steps && options.filter.jobs.empty() &&
       operands.size() == 1) {  // "-s 12.0": its value is optional
     if (const Status done = steps(options, operands.front()); !done.has_value())
@@ -323,6 +337,7 @@ int run_squeue(const Words& words) {
                       &JobFilter::partitions, &JobFilter::qos}) {
     if ((options.filter.*member).empty()) options.filter.*member = defaults.filter.*member;
   }
+  // --me and -u both fill it.
   if (options.filter.uids.empty()) options.filter.uids = defaults.filter.uids;
   if (!options.states) options.states = defaults.states;
   if (options.sort.empty()) options.sort = defaults.sort;
@@ -331,6 +346,7 @@ int run_squeue(const Words& words) {
   if (!format.has_value()) return console.fail(format.error());
 
   Session session(console);
+  // The exit code of the last table.
   int code = show_once(console, session, options, *format);
   while (options.repeat_seconds != 0) {
     std::fflush(stdout);

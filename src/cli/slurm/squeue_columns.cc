@@ -1,3 +1,6 @@
+// squeue's columns by letter and by name, with the headings of Slurm 22.05. Columns of what Muster
+// has not show Slurm's word for it, so that formats which name them go on working.
+
 #include "cli/slurm/squeue_columns.h"
 
 #include "cli/lib/job_selector.h"
@@ -83,6 +86,7 @@ std::string array_task(const Job& job, const Context& context) {
   if (job.array_index) return fmt::to_string(*job.array_index);
   if (job.array_job.value() == 0) return "N/A";
   const std::string whole = job_id_text(job, context.array_text_max);
+  // What stands between the brackets: indices and throttle.
   return whole.substr(whole.find('[') + 1, whole.size() - whole.find('[') - 2);
 }
 std::string partition(const Job& job, const Context&) { return job.partition; }
@@ -110,6 +114,7 @@ std::int64_t time_used_number(const Job& job, const Context& context) {
 std::string limit(const Job& job, const Context&) { return short_duration_text(job.time_limit); }
 std::int64_t limit_number(const Job& job, const Context&) { return job.time_limit.seconds(); }
 Duration left(const Job& job, const Context& context) {
+  // Without a limit UNLIMITED shows, whatever has run.
   return job.time_limit.is_infinite() ? job.time_limit
                                       : job.time_limit - run_time(job, context.now);
 }
@@ -131,25 +136,30 @@ std::int64_t eligible_number(const Job& job, const Context&) {
   return eligible_of(job).microseconds();
 }
 std::int64_t start_number(const Job& job, const Context&) {
+  // A job without an expected start sorts behind those that have one.
   return start_of(job).is_set() ? start_of(job).microseconds() : TimePoint::never().microseconds();
 }
 std::string pending_time(const Job& job, const Context& context) {
+  // Until it started, or until now.
   const TimePoint end =
       job.start_time.is_set() && job.state != JobState::kPending ? job.start_time : context.now;
   return fmt::to_string(std::max<std::int64_t>(0, (end - job.submit_time).seconds()));
 }
 std::string priority(const Job& job, const Context&) { return fmt::to_string(job.priority); }
 std::string priority_ratio(const Job& job, const Context&) {
+  // Slurm's ratio to the largest priority, 2^32 - 1.
   return fmt::format("{:.14f}", static_cast<double>(job.priority) / 4294967295.0);
 }
 std::string reason(const Job& job, const Context&) { return reason_word(job); }
 std::string reason_list(const Job& job, const Context&) { return nodes_or_reason(job); }
 std::string node_list(const Job& job, const Context&) { return job.node_list; }
 std::string batch_host(const Job& job, const Context&) {
+  // Small letters, as in Slurm.
   return job.batch_host.empty() ? "n/a" : job.batch_host;
 }
 std::string memory(const Job& job, const Context& context) {
   if (job.spec->request.memory_scope == MemoryScope::kDefault) {
+    // Nothing was asked for: what it was given on each node.
     const std::uint64_t each = job.node_count == 0 ? 0 : job.memory_mib / job.node_count;
     return context.is_converted ? memory_text(each) : fmt::format("{}M", each);
   }
@@ -199,6 +209,7 @@ std::string tasks(const Job& job, const Context&) {
   return fmt::to_string(job.spec->request.task_count);
 }
 std::string tres(const Job& job, const Context&) {
+  // Allocated, or as long as it waits what it asks for.
   return or_null(job.allocated_tres.empty() ? job.requested_tres : job.allocated_tres);
 }
 std::string cpus_per_gpu(const Job& job, const Context&) {
@@ -219,6 +230,7 @@ std::string runtime(const Job& job, const Context& context) {
   return fmt::to_string(run_time(job, context.now).seconds());
 }
 
+// How much of a job a column needs decides how much travels; without it a row is enough.
 // clang-format off
 constexpr QueryDetail kBrief = QueryDetail::kBrief;
 constexpr QueryDetail kFull = QueryDetail::kFull;
@@ -358,6 +370,7 @@ using Step = StepView;
 
 std::string step_id(const Step& step, const Context&) { return step_id_text(step); }
 /// The batch script's step comes after those that it started.
+/// Numbers of batch and other special steps are the highest.
 std::int64_t step_id_number(const Step& step, const Context&) {
   return std::int64_t{step.id.job.value()} << 32 | step.id.step;
 }
@@ -386,6 +399,7 @@ std::string step_state_code(const Step& step, const Context&) {
   return std::string(job_state_code(step.state));
 }
 std::string step_gres(const Step& step, const Context&) {
+  // Steps of long ago have no specification any more.
   const std::string gres =
       step.spec == nullptr ? "" : tres_per_text(step.spec->get(StepText::kGresPerNode));
   return gres.empty() ? "N/A" : gres;

@@ -47,6 +47,7 @@ SubmitJob submission(const Run& run, const StepSpec& step) {
   job->kind = JobKind::kRun;
   job->text.set(JobText::kName, step.get(StepText::kName));
   job->text.set(JobText::kCommand, fmt::format("{}", fmt::join(run.command, " ")));
+  // The step has them: the job's own would name files that nobody opens.
   for (const JobText stream : {JobText::kStdOut, JobText::kStdErr, JobText::kStdIn})
     job->text.set(stream, "");
   SubmitJob submit;
@@ -62,6 +63,7 @@ SubmitJob submission(const Run& run, const StepSpec& step) {
 void wait_for_end(const Run& run, const WaitFor& end) {
   auto& io = run.session.io();
   auto ended = wait_until(io, run.session.cluster().controller, end).ignoreResult();
+  // Bounded: the tasks have ended, and a controller that is away must not hold a script.
   ended.exclusiveJoin(io.provider->getTimer().afterDelay(kEndTimeout)).wait(io.waitScope);
 }
 
@@ -69,6 +71,7 @@ void wait_for_end(const Run& run, const WaitFor& end) {
 Result<StepLocation> location_of(const Run& run, const StepId& id) {
   Query query;
   query.kind = QueryKind::kSteps;
+  // A short step may have ended before it is asked for.
   query.is_steps = false;  // ended ones too
   query.filter.jobs.push_back(JobSelector{id.job, {}, false, std::nullopt});
   const Page page = TRY(run.session.query(query));
@@ -87,11 +90,13 @@ Result<StepLocation> location_of(const Run& run, const StepId& id) {
 Result<StepLocation> place_in(const Run& run, const JobView& job, const StepId& id,
                               const StepSpec& step) {
   std::vector<std::string> hosts = TRY(expand_hostlist(job.node_list));
+  // With one node there is nothing to look up.
   if (hosts.size() > 1) {
     auto place = location_of(run, id);
     if (place.has_value() || place.error().code != ErrorCode::kNotFound) return place;
   }
   std::uint32_t tasks = step.task_count;
+  // Tasks that follow from the node are known with the grant.
   if (!step.is_task_count_given && !job.grants.empty()) tasks = job.grants.front().task_count;
   return StepLocation{id, std::move(hosts), tasks};
 }
@@ -99,6 +104,7 @@ Result<StepLocation> place_in(const Run& run, const JobView& job, const StepId& 
 FilePatternValues file_names(const JobView& job, const StepId& id) {
   FilePatternValues names = pattern_values_of(job);
   names.step = id.step;
+  // %t and its like are the step's own; the restart is the run's.
   names.restart_count = id.attempt;
   return names;
 }
@@ -108,6 +114,7 @@ Result<FilePatternValues> file_names(const Run& run, const StepSpec& step, const
   const auto has_symbols = [&](StepText text) {
     return step.get(text).find('%') != std::string_view::npos;
   };
+  // Most names have no symbols: a question is spared.
   if (!has_symbols(StepText::kStdOut) && !has_symbols(StepText::kStdErr))
     return FilePatternValues{};
   Query query;
@@ -122,6 +129,7 @@ Result<FilePatternValues> file_names(const Run& run, const StepSpec& step, const
 /// An allocation whose only step this is.
 int run_alone(const Run& run, StepWatch& watch) {
   const StepSpec step = listening_step(run, watch);
+  // Until there is an id nothing is left behind: signals just end the process.
   run.session.end_by(cancelling_signals());
   const auto reply = run.session.submit_one(submission(run, step));
   run.session.end_by({});
@@ -136,10 +144,12 @@ int run_alone(const Run& run, StepWatch& watch) {
   const StartWait start = wait_for_start(run.console, run.session, run.options, reply->job);
   if (!start.job) return start.exit_code;
   const StepId id{reply->job, start.job->attempt, 0};
+  // The job lives as long as this process renews it, through every wait below.
   const auto lease = keep_lease(run.session.io(), run.session.cluster().controller, id.job)
                          .eagerlyEvaluate([](kj::Exception&&) {});
   auto place = place_in(run, *start.job, id, step);
   if (!place.has_value()) return run.console.fail(place.error());
+  // Names of files may hold the job's id.
   place->names = file_names(*start.job, id);
   const int code = watch.run(std::move(place).value(), step);
   wait_for_end(run, WaitFor{id});
@@ -154,14 +164,20 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
   create.job = *run.options.inside;
   create.spec = std::make_shared<StepSpec>(step);
   create.environment = as_bytes(environment_block(run.environment));
+  // Whether anybody is there decides what is said of a wait.
   const bool is_there = run.session.client() != nullptr;
+  // Inside a job without any configuration nothing will come up.
   if (!is_there && run.session.cluster().conf.empty()) {
     return fail(Error{ErrorCode::kUnavailable, no_controller().message,
                       "no slurm.conf was found: SLURM_CONF or MUSTER_CONF must name it"});
   }
   bool is_told = false;
+  // Looked for only when the answer takes long: busy CPUs and a controller that is away look
+  // alike.
   const auto find_why = [&]() -> kj::Promise<std::string> {
     if (!is_there) return no_controller().message;
+    // Whoever answers this, about a job that runs, answers at once: then it is the step that
+    // waits.
     auto answers = wait_until(io, run.session.cluster().controller,
                               WaitFor{StepId{create.job, UINT32_MAX, 0}, WaitUntil::kStarted})
                        .then([](WaitAnswer&&) { return std::string("Requested nodes are busy"); });
@@ -184,10 +200,12 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
       submit_until_answered(io, run.session.cluster().controller, create).then([](Reply&& reply) {
         return std::optional<Reply>(std::move(reply));
       });
+  // Nothing runs yet: the request may still be granted, and the step ends with its connections.
   auto stopped = any_signal(io.unixEventPort, {SIGINT, SIGTERM, SIGHUP, SIGQUIT}).then([](int) {
     return std::optional<Reply>();
   });
   const std::optional<Reply> reply = answered.exclusiveJoin(kj::mv(stopped)).wait(io.waitScope);
+  // Slurm's text.
   if (!reply) return fail(ErrorCode::kDeadlineExceeded, "Cancelled pending job step");
   if (reply->error) return fail(*reply->error);
   if (!reply->step) return fail(ErrorCode::kInternal, "the controller named no step");
@@ -242,6 +260,7 @@ int run_inside(const Run& run, StepWatch& watch) {
   warn_of_job_options(run);
   const StepSpec step = listening_step(run, watch);
   const auto reply = create_step(run, step);
+  // These two mean that SLURM_JOB_ID names no job that could have a step.
   if (!reply.has_value() && (reply.error().code == ErrorCode::kNotFound ||
                              reply.error().cause == ErrorCause::kJobPending)) {
     const std::uint32_t job = run.options.inside->value();
@@ -262,6 +281,7 @@ int run_inside(const Run& run, StepWatch& watch) {
   auto names = file_names(run, step, *reply->step);
   if (!names.has_value()) return run.console.fail(names.error());
   place->names = std::move(names).value();
+  // With the launch key: a step of the same number of a later run is another one.
   const WaitFor end{*reply->step, WaitUntil::kStepEnded, place->launch_key};
   const int code = watch.run(std::move(place).value(), step);
   wait_for_end(run, end);
@@ -278,6 +298,7 @@ Result<std::string> read_programs(const SubmitOptions& options, const Words& ope
 Status count_programs(SubmitOptions& options, const std::string& programs) {
   constexpr std::uint32_t kSaysHowMany =
       given_option::kTaskCount | given_option::kTasksPerNode | given_option::kTasksPerGpu;
+  // Only where nothing else says how many.
   if (!options.is_multi_prog || (options.job.given & kSaysHowMany) != 0) return {};
   options.job.request.task_count = TRY(multi_prog_task_count(programs));
   options.job.given |= given_option::kTaskCount;
@@ -289,6 +310,7 @@ Result<Words> command_of(const SubmitOptions& options, const std::string& progra
                          const Words& operands) {
   if (!options.is_multi_prog) return operands;
   const std::string script = TRY(multi_prog_command(programs, options.job.request.task_count));
+  // "srun" is $0 of the script, which errors of the shell name.
   Words command{"/bin/sh", "-c", script, "srun"};
   command.insert(command.end(), operands.begin() + 1, operands.end());
   return command;
@@ -315,6 +337,7 @@ int run_srun(const Words& words) {
   command_line.insert(command_line.begin(), "srun");
   const SubmittingProcess scene = submitting_process(std::move(command_line));
   // Each node of the step has a connection; the tasks get the limit that was found.
+  // Before streams are made, as a step of a thousand nodes needs as many descriptors.
   if (const Status raised = raise_open_files(kCommandFilesMin); !raised.has_value())
     return console.fail(raised.error());
   SubmitOptions options;
@@ -325,6 +348,7 @@ int run_srun(const Words& words) {
   const ReadWords read = reader.read(words, OptionSource::kCommandLine);
   if (read.exit_code) return *read.exit_code;
   if (options.is_quiet) console.set_quiet();
+  // Slurm exits here without a command.
   if (options.step.get(StepText::kMpi) == "list") {
     print("MPI plugin types are...\n\tnone\n");
     return 0;
@@ -333,9 +357,11 @@ int run_srun(const Words& words) {
     console.fatal("No command given to execute.");
     return 1;
   }
+  // A colon alone separates components of a heterogeneous step.
   if (std::ranges::find(read.operands, ":") != read.operands.end()) {
     return console.fail(refused_option("a heterogeneous step (\":\")"));
   }
+  // Source: srun(1), SLURM_TEST_EXEC.
   if (options.is_program_checked && !is_program(read.operands.front(), scene.work_dir)) {
     return console.fail(Error{ErrorCode::kNotFound,
                               fmt::format("{}: command not found", read.operands.front()),
@@ -343,6 +369,7 @@ int run_srun(const Words& words) {
   }
   const auto programs = read_programs(options, read.operands);
   if (!programs.has_value()) return console.fail(programs.error());
+  // Before the request is completed: the number of tasks decides about nodes.
   if (const Status counted = count_programs(options, *programs); !counted.has_value())
     return console.fail(counted.error());
   if (const auto code = complete_or_report(console, options)) return *code;

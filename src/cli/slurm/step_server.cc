@@ -1,3 +1,7 @@
+// srun's side of a step: a socket in a folder that only its user can enter, a connection from each
+// node's supervisor, frames either way. Input is sent only as far as supervisors take it, so that
+// a task that reads slowly does not fill this process's memory.
+
 #include "cli/slurm/step_server.h"
 
 #include <fmt/format.h>
@@ -33,6 +37,7 @@ std::string fresh_key() {
 /// A folder that nobody else can look into.
 Result<std::string> private_folder() {
   const auto wanted = environment_value("TMPDIR");
+  // TMPDIR may be unset, missing or not writable.
   for (const std::string& parent : {std::string(wanted), std::string("/tmp")}) {
     std::string name = parent + "/muster-srun-XXXXXX";
     if (!parent.empty() && ::mkdtemp(name.data()) != nullptr) return name;
@@ -70,9 +75,11 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
             context, fd, [this](int peer) { adopt(peer); },
             [this](int error) { events.shortage(error); }),
         tasks(*this) {
+    // From now on whoever connects is heard; only a hello with the key makes a peer of it.
     tasks.add(acceptor.run());
   }
   ~State() { hide(); }
+  // Once all are there nobody else has to find it.
   void hide() {
     if (std::exchange(is_hidden, true)) return;
     ::unlink((folder + "/io").c_str());
@@ -83,6 +90,7 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
   void adopt(int fd) {
     auto peer = std::make_shared<Peer>(socket_stream(io, fd));
     auto read = kj::evalNow([&] { return read_loop(peer); });
+    // An exception of a read is the end of that peer, as its end of file is.
     tasks.add(read.catch_([](kj::Exception&&) {}).then([this, peer] { on_end(*peer); }));
   }
 
@@ -102,6 +110,7 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
       if (!frame.has_value()) return false;
       if (!*frame) return true;
       if (peer->is_known && (*frame)->kind == FrameKind::kInputTaken) {
+        // Never below 0, whatever a peer claims to have taken.
         peer->input_under_way -= std::min<std::size_t>(peer->input_under_way, (*frame)->task);
         wake();
       } else if (peer->is_known) {
@@ -114,17 +123,20 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
 
   bool admit(const std::shared_ptr<Peer>& peer, const Frame& frame) {
     const auto words = split_words(frame.payload, ' ');
+    // A stranger on this machine may connect: without the key it is dropped.
     if (frame.kind != FrameKind::kHello || words.size() != 2 || words[0] != key) return false;
     const auto node = parse_whole32(words[1]);
     if (!node) return false;
     peer->node = *node;
     peer->is_known = true;
+    // A supervisor that was started again takes the place of its predecessor.
     peers[peer->node] = peer;
     events.joined(peer->node);
     return true;
   }
 
   void on_end(Peer& peer) {
+    // The predecessor's end says nothing about who took its place.
     const auto known = peers.find(peer.node);
     if (!peer.is_known || known == peers.end() || known->second.get() != &peer) return;
     peers.erase(known);
@@ -141,7 +153,9 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
   }
 
   void write(const std::shared_ptr<Peer>& peer) {
+    // What comes meanwhile is sent when the write ends, in one piece.
     if (peer->is_writing) return;
+    // Closed only after everything that was asked for before.
     if (peer->unsent.empty()) {
       if (std::exchange(peer->is_closing, false))
         kj::runCatchingExceptions([&] { peer->stream->shutdownWrite(); });
@@ -155,6 +169,7 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
                     .then([] { return true; }, [](kj::Exception&&) { return false; });
     tasks.add(sent.then([this, peer](bool is_sent) {
       peer->is_writing = false;
+      // More may have been appended.
       if (is_sent) return write(peer);
       peer->is_broken = true;
       peer->unsent.clear();
@@ -163,6 +178,7 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
     }));
   }
 
+  // By the slowest: all tasks get the same input.
   bool has_room() const {
     return std::ranges::all_of(
         peers, [](const auto& entry) { return entry.second->input_under_way < kInputWindow; });
@@ -190,6 +206,7 @@ Result<std::unique_ptr<StepServer>> StepServer::create(kj::AsyncIoContext& io, S
   const std::string folder = TRY(private_folder());
   auto fd = listen_unix(folder + "/io", 0600);
   if (!fd.has_value()) {
+    // The folder is ours alone and still empty.
     ::rmdir(folder.c_str());
     return muster::fail(fd.error());
   }

@@ -1,3 +1,7 @@
+// Every option of sbatch, srun and salloc in one table: which command has it, what it takes,
+// whether it is honoured, recorded or refused, and who reads its value. The help, the refusals and
+// the variables come from it, so that an option that is forgotten here is unknown everywhere.
+
 #include "cli/slurm/submit_options.h"
 
 #include <fmt/format.h>
@@ -17,6 +21,7 @@ using namespace setters;
 using enum Takes;
 using enum OptionUse;
 
+// Allocate, batch, run: which commands have the row.
 constexpr std::uint8_t kA = 1;
 constexpr std::uint8_t kB = 2;
 constexpr std::uint8_t kR = 4;
@@ -233,6 +238,7 @@ constexpr SubmitRow kRows[] = {
      "output is never held back; for scripts that say so"},
     {"use-min-nodes", 0, kAll, kNothing, kHonoured, job_flag<&ResourceRequest::is_fewest_nodes>,
      "of a range of nodes the least"},
+    // -W is another option for srun: rows are told apart by command.
     {"wait", 'W', kB, kNothing, kHonoured, flag<&SubmitOptions::is_wait>,
      "return when the job has ended, with its exit code"},
     {"wait", 'W', kR, kValue, kHonoured, wait_for_tasks,
@@ -323,18 +329,21 @@ constexpr SubmitVariable kVariables[] = {
 // clang-format on
 
 bool is_memory(const SubmitRow& row) {
+  // The three exclude each other within one source. Source: sbatch(1), --mem.
   const std::string_view name = row.name;
   return name == "mem" || name == "mem-per-cpu" || name == "mem-per-gpu";
 }
 
 bool is_gpu_amount(const SubmitRow& row, std::string_view value) {
   static constexpr std::string_view kNames[] = {"gpus", "gpus-per-node", "gpus-per-task", "gres"};
+  // It may also name CPUs alone.
   if (std::string_view(row.name) == "tres-per-task")
     return value.find("gres") != std::string_view::npos;
   return std::ranges::find(kNames, std::string_view(row.name)) != std::end(kNames);
 }
 
 void forget_gpus(SubmitOptions& options) {
+  // What a job's environment says of its GPUs is no wish of a step that asks for its own.
   options.gpus.clear();
   options.gpus_per_node.clear();
   options.gpus_per_task.clear();
@@ -362,6 +371,7 @@ bool tells_masks_of_step() {
   const std::string told = fmt::format("{},{}{}", environment_value("SLURM_CPU_BIND_VERBOSE"),
                                        environment_value("SLURM_CPU_BIND_TYPE"),
                                        environment_value("SLURM_CPU_BIND_LIST"));
+  // Whoever changed the variable since means it: it then differs from the three beside it.
   return environment_value("SLURM_CPU_BIND_TYPE") == "mask_cpu:" &&
          environment_value("SLURM_CPU_BIND") == told;
 }
@@ -391,6 +401,7 @@ bool says_nothing_when_empty(const SubmitVariable& variable) {
                                                   "send-libs",
                                                   "clusters"};
   const std::string_view suffix = variable.suffix;
+  // SLURM_JOB_NUM_NODES is refused when it is empty.
   return suffix != "JOB_NUM_NODES" &&
          std::ranges::find(kOptions, std::string_view(variable.option)) != std::end(kOptions);
 }
@@ -432,6 +443,7 @@ bool has_option(const SubmitRow& row, Submitter by) {
 }
 
 std::string variable_name(const SubmitVariable& variable, Submitter by) {
+  // Some variables have the prefix of another command.
   return variable.is_whole_name ? variable.suffix
                                 : fmt::format("{}{}", variable_prefix(by), variable.suffix);
 }
@@ -444,6 +456,7 @@ std::string SubmitReader::help() const {
   std::string text = std::string(usage_of(options_.by)) + "\n";
   std::vector<std::string> refused;
   for (const SubmitRow* row : rows_of(options_.by)) {
+    // Aliases have no help and are not shown.
     if (*row->help != '\0') text += help_line({row->name, row->letter, row->takes}, row->help);
     if (row->use == OptionUse::kRefused) refused.push_back(option_name(row->name, 0));
   }
@@ -463,6 +476,7 @@ std::string SubmitReader::usage() const {
 Status SubmitReader::set(const SubmitRow& row, std::string_view value, OptionSource source) {
   if (row.set == nullptr) return fail(refused_option(option_name(row.name, 0)));
   if (is_memory(row)) {
+    // In one source; the command line replaces what a variable said.
     if (memory_source_ == source && memory_option_ != row.name) {
       return fail(ErrorCode::kInvalidArgument, ErrorCause::kExclusiveOptions,
                   "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.");
@@ -478,7 +492,9 @@ Status SubmitReader::set(const SubmitRow& row, std::string_view value, OptionSou
   }
   TRY(row.set(options_, value));
   if (source == OptionSource::kCommandLine) options_.written.emplace_back(row.name);
+  // For --verbose, and for options without a value.
   options_.defined[row.name] = value.empty() ? "set" : std::string(value);
+  // A warning about nodes is for those who wrote the number.
   if (std::string_view(row.name) == "nodes")
     options_.is_nodes_written = source != OptionSource::kEnvironment;
   return {};
@@ -494,6 +510,7 @@ ReadWords SubmitReader::read(const Words& words, OptionSource source) {
         const Status done = set(*rows[index], given, source);
         if (done.has_value()) return std::nullopt;
         return refuse_value(console_, options_.by, OptionValue{rows[index]->name, given},
+                            // Words of a script and of the command line alike.
                             done.error());
       },
       ReaderAnswers{[this] { return help(); }, [this] { return usage(); }, kExitBadOption});
@@ -508,7 +525,9 @@ std::optional<int> SubmitReader::set_variable(const SubmitVariable& variable,
     return refuse_value(console_, options_.by, OptionValue{option, value, origin}, done.error());
   };
   if (variable.option == nullptr) {
+    // Variables without an option of their own.
     if (variable.set != nullptr) return taken(name, variable.set(options_, value));
+    // "0" or "no" asks for nothing: no reason to refuse.
     return is_switched_off(value) ? std::nullopt : taken(name, fail(refused_option(name)));
   }
   const auto rows = rows_of(options_.by);
@@ -517,7 +536,9 @@ std::optional<int> SubmitReader::set_variable(const SubmitVariable& variable,
   if (found == rows.end()) return std::nullopt;
   const SubmitRow& row = **found;
   const bool is_flag = row.takes == Takes::kNothing;
+  // A flag's variable that is 0 or no leaves it unset.
   if (is_flag && !is_switched_on(value)) return std::nullopt;
+  // Of a refused option nothing is asked for by an empty value.
   if (row.set == nullptr && (value.empty() || is_switched_off(value))) return std::nullopt;
   return taken(row.name,
                set(row, is_flag ? std::string_view() : value, OptionSource::kEnvironment));
@@ -529,6 +550,7 @@ std::optional<int> SubmitReader::read_environment() {
         is_of_the_job(variable, options_.by))
       continue;
     const char* value = std::getenv(variable_name(variable, options_.by).c_str());
+    // Unset differs from empty: an empty value may be a value.
     if (value == nullptr || (*value == '\0' && says_nothing_when_empty(variable))) continue;
     if (const auto code = set_variable(variable, value)) return code;
   }

@@ -1,3 +1,7 @@
+// Refusals as Slurm words them, since scripts look for its lines, with one line more that says
+// what to do. Who refuses decides the text and the exit code: getopt's mistakes, values that the
+// command checks, and what Slurm leaves to its controller.
+
 #include "cli/slurm/submit_refusal.h"
 
 #include <fmt/format.h>
@@ -12,6 +16,7 @@ namespace {
 constexpr std::string_view kBadGres = "Invalid generic resource (gres) specification";
 
 std::string_view failure_of(Submitter by) {
+  // Each command introduces the controller's refusal in its own way.
   switch (by) {
     case Submitter::kBatch: return "Batch job submission failed";
     case Submitter::kAllocate: return "Job submit/allocate failed";
@@ -50,6 +55,7 @@ void tell_prelude(const Console& console, const Error& error) {
 }
 
 void tell_cause(const Console& console, const Error& error) {
+  // For the partition the prelude has said the detail.
   console.error(error.cause == ErrorCause::kUnknownPartition
                     ? "sinfo shows the partitions that there are"
                     : error.detail);
@@ -66,6 +72,7 @@ int refuse_job(const Console& console, Submitter by, const Error& error) {
 
 int refuse_test(const Console& console, const Error& error) {
   tell_prelude(console, error);
+  // --test-only of sbatch has no name of the command before it.
   const std::string line = fmt::format("allocation failure: {}\n", error.message);
   std::fwrite(line.data(), 1, line.size(), stderr);
   tell_cause(console, error);
@@ -76,11 +83,14 @@ int refuse_value(const Console& console, Submitter by, const OptionValue& option
                  const Error& error) {
   const std::string reason = joined(reason_of(error), option.origin);
   const std::string given = fmt::format("--{}={}: {}", option.name, option.value, reason);
+  // Not supported: by name, before any text about the value.
   if (error.code == ErrorCode::kUnimplemented) {
     return console.fail(Error{error.code, error.message, joined(error.detail, option.origin)});
   }
+  // The value was right, the request cannot be met: the controller's words.
   if (error.code == ErrorCode::kFailedPrecondition)
     return refuse_job(console, by, Error{error.code, error.message, given});
+  // fatal and 1, whatever SLURM_EXIT_ERROR says.
   if (error.cause == ErrorCause::kExclusiveOptions) {
     console.fatal(error.message);
     return 1;
@@ -93,6 +103,7 @@ int refuse_value(const Console& console, Submitter by, const OptionValue& option
   if (error.cause == ErrorCause::kNodeCount) {
     console.error(error.message);
     console.error(joined(fmt::format("--{}={}", option.name, option.value), option.origin));
+    // Slurm's exit code for what getopt or a parser refuses.
     return kExitBadOption;
   }
   const bool is_said_as_it_is = option.name == "hint" || option.name == "clusters" ||
@@ -112,6 +123,7 @@ int refuse_value(const Console& console, Submitter by, const OptionValue& option
   const auto controllers = std::ranges::find(kControllers, option.name, &ControllersOption::name);
   if (controllers != std::end(kControllers))
     return refuse_job(console, by, Error{error.code, std::string(controllers->message), given});
+  // Everything else: the option's name, the reason, and the parser's exit code.
   console.error(Error{error.code, fmt::format("Invalid --{} specification", option.name), reason});
   return kExitBadOption;
 }

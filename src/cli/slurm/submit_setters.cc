@@ -1,3 +1,7 @@
+// Readers of option values. Each checks what this command can know, form and range, and leaves to
+// the controller what depends on the cluster; texts are stored as they were written where squeue
+// and scontrol show them.
+
 #include "cli/slurm/submit_setters.h"
 
 #include <fmt/format.h>
@@ -31,10 +35,12 @@ tl::unexpected<Error> unsupported(std::string what) {
 Result<std::uint32_t> read_number_of_nodes(Value given) {
   Value text = given;
   std::uint32_t factor = 1;
+  // 2k nodes are 2048. Source: sbatch(1), --nodes.
   if (!text.empty() && (to_lower(text.back()) == 'k' || to_lower(text.back()) == 'm')) {
     factor = to_lower(text.back()) == 'k' ? 1024 : 1024 * 1024;
     text.remove_suffix(1);
   }
+  // INT32_MAX: beyond it Slurm takes no count; divided, so that the product fits.
   const auto number = parse_whole32(text, INT32_MAX / factor);
   if (!number || *number == 0)
     return fail(ErrorCode::kInvalidArgument, ErrorCause::kNodeCount,
@@ -49,6 +55,7 @@ constexpr std::size_t kListFileMax = std::size_t{16} << 20;
 Result<std::string> list_file(const std::string& path, std::string_view what) {
   auto text = read_file(path, kListFileMax, what);
   if (!text.has_value()) return fail(text.error().code, text.error().message, text.error().text());
+  // One host in a line, or lists.
   std::ranges::replace(*text, '\n', ',');
   return text;
 }
@@ -56,9 +63,11 @@ Result<std::string> list_file(const std::string& path, std::string_view what) {
 /// A host list as written, or the contents of the file when there is a slash in it.
 Result<std::string> hosts(Value value) {
   std::string text(value);
+  // Source: sbatch(1), --nodelist.
   if (value.find('/') != Value::npos) {
     text = TRY(list_file(text, "the node file "));
   }
+  // As one list, since it is stored and shown as such.
   const auto names = TRY(expand_hostlist(text));
   return compress_hostlist(names);
 }
@@ -66,6 +75,7 @@ Result<std::string> hosts(Value value) {
 Status memory(SubmitOptions& options, MemoryScope scope, Value value) {
   options.job.request.memory_mib = TRY(parse_memory(value));
   options.job.request.memory_scope = scope;
+  // Another option of memory replaces it, scope and amount.
   options.job.given |= given_option::kMemory;
   return {};
 }
@@ -89,6 +99,7 @@ Status read_part(Value text, std::uint32_t& target) {
 }  // namespace
 
 Result<std::uint32_t> read_count(Value value, std::uint32_t low) {
+  // 2^31 - 1.
   const auto number = parse_whole32(value, 0x7fffffff);
   if (!number || *number < low)
     return fail(ErrorCode::kInvalidArgument, ErrorCause::kNotANumber,
@@ -110,6 +121,7 @@ Status gres_flags(SubmitOptions& options, Value value) {
   for (const std::string_view word : split_words(value, ',')) {
     const std::string flag = lower(word);
     if (flag == "allow-task-sharing") {
+      // --gpu-bind that was given goes before it.
       if (options.step.get(StepText::kGpuBind).empty()) TRY(gpu_bind(options, "none"));
     } else if (flag == "one-task-per-sharing" || flag == "multiple-tasks-per-sharing") {
       return unsupported(fmt::format("--gres-flags={}", word));
@@ -131,6 +143,7 @@ Status hint(SubmitOptions& options, Value value) {
                 fmt::format("unrecognized --hint argument \"{}\", see --hint=help", value),
                 "compute_bound, nomultithread and multithread are known");
   }
+  // Hyperthreads off, or free: what was said of threads before gives way.
   options.job.request.threads_per_core = is_one_thread ? 1 : 0;
   options.job.given &= ~given_option::kThreadsPerCore;
   if (is_one_thread) options.job.given |= given_option::kThreadsPerCore;
@@ -144,10 +157,12 @@ Status host_file(SubmitOptions& options, Value value) {
   const std::string text = TRY(list_file(std::string(value), "the host file "));
   const std::vector<std::string> places = TRY(expand_hostlist(text));
   const std::vector<std::string> hosts = sorted_hosts(places);
+  // Each host of the list stands for one task.
   if (hosts.empty())
     return fail(ErrorCode::kInvalidArgument, fmt::format("the host file {} names no host", value));
   const std::size_t each = places.size() / hosts.size();
   for (std::size_t i = 0; i < places.size(); ++i) {
+    // Anything else would be the arbitrary distribution.
     if (each * hosts.size() != places.size() || places[i] != hosts[i / each]) {
       return unsupported("a host file with an order of tasks of its own (arbitrary distribution)");
     }
@@ -177,12 +192,14 @@ Status no_kill(SubmitOptions& options, Value value) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("unrecognized --no-kill argument \"{}\"", value));
   }
+  // Off means that the job is ended with its node, which is the default.
   options.job.is_kill_on_node_fail = is_off;
   return {};
 }
 
 Status tres_bind(SubmitOptions& options, Value value) {
   constexpr Value kOfGpus = "gres/gpu:";
+  // "+" joins bindings of several resources: only GPUs can be bound.
   if (!value.starts_with(kOfGpus) || value.find('+') != Value::npos)
     return unsupported(fmt::format("--tres-bind={}", value));
   return gpu_bind(options, value.substr(kOfGpus.size()));
@@ -205,6 +222,7 @@ Status begin(SubmitOptions& options, Value value) {
 
 Status clusters(SubmitOptions& options, Value value) {
   const std::string own = find_cluster().cluster_name;
+  // Remembered also when it was not named: --parsable prints it.
   options.cluster = own;
   if (equal_ignoring_case(value, own) || equal_ignoring_case(value, "all")) return {};
   return fail(ErrorCode::kInvalidArgument, fmt::format("No cluster '{}' known by database.", value),
@@ -228,8 +246,10 @@ Status cpus_per_task(SubmitOptions& options, Value value) {
 }
 
 Status deadline(SubmitOptions& options, Value value) {
+  // Relative times count from when the command began.
   options.job.deadline = TRY(read_time(options, value));
   if (options.job.deadline > options.context.now) return {};
+  // Slurm's controller refuses it; the text is its own.
   return fail(ErrorCode::kFailedPrecondition,
               "Requested time limit is invalid (missing or exceeds some limit)",
               "the deadline has passed");
@@ -249,6 +269,7 @@ Status directory(SubmitOptions& options, Value value) {
 /// A job's environment has a plane's size in a variable of its own.
 Status distribution(SubmitOptions& options, Value value) {
   std::string whole(value);
+  // SLURM_DIST_PLANESIZE belongs to a job's "plane".
   const auto size = environment_value("SLURM_DIST_PLANESIZE");
   if (equal_ignoring_case(value, "plane") && !size.empty()) whole += "=" + std::string(size);
   TRY(parse_distribution(whole));
@@ -262,6 +283,7 @@ Status exclude(SubmitOptions& options, Value value) {
 }
 
 Status exclusive(SubmitOptions& options, Value value) {
+  // user, mcs and topo would need placement that is not there.
   if (!value.empty() && !equal_ignoring_case(value, "true"))
     return unsupported(fmt::format("--exclusive={}", value));
   options.is_exclusive = true;
@@ -270,12 +292,14 @@ Status exclusive(SubmitOptions& options, Value value) {
 }
 
 Status export_list(SubmitOptions& options, Value value) {
+  // A list that cannot be applied is refused here; it is applied when all options are known.
   TRY(apply_export(value, {}));
   options.is_export_given = true;
   return text<JobText::kExport>(options, value);
 }
 
 Status export_file(SubmitOptions& options, Value value) {
+  // Slurm takes an open descriptor by its number.
   if (parse_whole(value)) return unsupported("--export-file with a file descriptor");
   options.export_file = std::string(value);
   return {};
@@ -297,6 +321,7 @@ Status cpu_bind(SubmitOptions& options, Value value) {
 
 Status gpu_bind(SubmitOptions& options, Value value) {
   TRY(parse_gpu_bind(value));
+  // As scontrol shows it in TresBind.
   options.job.text.set(JobText::kTresBind, fmt::format("gres/gpu:{}", value));
   options.step.text.set(StepText::kGpuBind, value);
   return {};
@@ -331,6 +356,7 @@ Status ignore_signals(SubmitOptions& options, Value value) {
 }
 
 Status immediate(SubmitOptions& options, Value value) {
+  // Without a value one second. Source: salloc(1), --immediate.
   options.immediate_seconds = value.empty() ? 1 : TRY(read_count(value, 1));
   options.step.is_immediate = true;
   return {};
@@ -342,11 +368,13 @@ Status inside_job(SubmitOptions& options, Value value) {
 }
 
 Status kill_command(SubmitOptions& options, Value value) {
+  // 15: SIGTERM.
   options.kill_signal = value.empty() ? std::uint16_t{15} : TRY(parse_signal(value));
   return {};
 }
 
 Status kill_on_bad_exit(SubmitOptions& options, Value value) {
+  // Any number but 0 is yes.
   const std::uint32_t number = value.empty() ? 1 : TRY(read_count(value, 0));
   options.step.kill_on_bad_exit = number == 0 ? 0 : 1;
   return {};
@@ -371,6 +399,7 @@ Status mail_type(SubmitOptions& options, Value value) {
         kKnown, [&](std::string_view k) { return equal_ignoring_case(k, word); });
     if (known == std::end(kKnown))
       return fail(ErrorCode::kInvalidArgument, fmt::format("no mail type '{}'", word));
+    // In capitals, as Slurm shows them.
     canonical += (canonical.empty() ? "" : ",") + std::string(*known);
   }
   return text<JobText::kMailType>(options, canonical);
@@ -387,12 +416,14 @@ Status memory_per_gpu(SubmitOptions& options, Value value) {
 }
 
 Status mpi(SubmitOptions& options, Value value) {
+  // No plugin of MPI is here: programs start by srun's own means, or mpirun's.
   if (value != "none" && value != "list") return unsupported(fmt::format("--mpi={}", value));
   return step_text<StepText::kMpi>(options, value);
 }
 
 Status nice(SubmitOptions& options, Value value) {
   const bool is_negative = !value.empty() && value.front() == '-';
+  // 100 without a value; the bounds are those of Slurm.
   const auto number = value.empty() ? std::optional(100U)
                                     : parse_whole32(value.substr(is_negative ? 1 : 0), 2147483645U);
   if (!number)
@@ -414,6 +445,7 @@ Status node_list(SubmitOptions& options, Value value) {
 }
 
 Status node_file(SubmitOptions& options, Value value) {
+  // Without a slash node_list would read a host's name.
   const std::string path =
       value.find('/') == Value::npos ? "./" + std::string(value) : std::string(value);
   return node_list(options, path);
@@ -422,6 +454,7 @@ Status node_file(SubmitOptions& options, Value value) {
 Status nodes(SubmitOptions& options, Value value) {
   const auto dash = value.find('-');
   options.job.request.min_nodes = TRY(read_number_of_nodes(value.substr(0, dash)));
+  // A single number is both.
   options.job.request.max_nodes = dash == Value::npos
                                       ? options.job.request.min_nodes
                                       : TRY(read_number_of_nodes(value.substr(dash + 1)));
@@ -436,12 +469,14 @@ Status open_mode(SubmitOptions& options, Value value) {
   if (value.empty() || (to_lower(value[0]) != 'a' && to_lower(value[0]) != 't')) {
     return fail(ErrorCode::kInvalidArgument, "write append or truncate");
   }
+  // 0 stays for what the cluster's configuration says.
   options.job.open_mode = options.step.open_mode = to_lower(value[0]) == 'a' ? 2 : 1;
   options.job.given |= given_option::kOpenMode;
   return {};
 }
 
 Status overlap(SubmitOptions& options, Value value) {
+  // SLURM_OVERLAP and older scripts give it a value.
   static constexpr std::string_view kOn[] = {"", "force", "1", "yes", "true", "on"};
   static constexpr std::string_view kOff[] = {"0", "no", "false", "off"};
   const auto is_among = [&](const auto& words) {
@@ -457,6 +492,7 @@ Status overlap(SubmitOptions& options, Value value) {
 Status priority(SubmitOptions& options, Value value) {
   if (equal_ignoring_case(value, "TOP")) return unsupported("--priority=TOP");
   options.job.priority = TRY(read_count(value, 0));
+  // Priority 0 holds a job. Source: sbatch(1), --priority.
   options.job.is_held = options.job.is_held || options.job.priority == 0;
   return {};
 }
@@ -471,6 +507,7 @@ Status propagate(SubmitOptions& options, Value value) {
     if (!is_known)
       return fail(ErrorCode::kInvalidArgument, fmt::format("Bad rlimit name: {}", word));
   }
+  // Without a value all of them. Source: sbatch(1), --propagate.
   options.propagate = value.empty() ? "ALL" : std::string(value);
   return {};
 }
@@ -495,6 +532,7 @@ Status shared(SubmitOptions& options, Value) {
 }
 
 Status signal(SubmitOptions& options, Value value) {
+  // Both: within a job the step is signalled, else the job.
   const SignalOption parsed = TRY(parse_signal_option(value));
   if (parsed.is_at_reservation)
     return unsupported(fmt::format("--signal={} (at a reservation's start)", value));
@@ -516,6 +554,7 @@ Status time_limit(SubmitOptions& options, Value value) {
 
 Status tmp_disk(SubmitOptions& options, Value value) {
   const std::uint64_t mib = TRY(parse_memory(value));
+  // MiB in 32 bits.
   if (mib > UINT32_MAX) return fail(ErrorCode::kInvalidArgument, "no node has so much");
   options.job.request.tmp_disk_mib = static_cast<std::uint32_t>(mib);
   return {};
@@ -523,6 +562,7 @@ Status tmp_disk(SubmitOptions& options, Value value) {
 
 Status tres_per_task(SubmitOptions& options, Value value) {
   std::string devices;
+  // cpu and GPUs are the two that tasks can be given.
   for (const std::string_view part : split_words(value, ',')) {
     if (part.substr(0, 4) == "cpu:" || part.substr(0, 4) == "cpu=") {
       TRY(cpus_per_task(options, part.substr(4)));
@@ -567,6 +607,7 @@ Status wait_for_tasks(SubmitOptions& options, Value value) {
 
 Status wait_all_nodes(SubmitOptions& options, Value value) {
   const std::uint32_t number = TRY(read_count(value, 0));
+  // Nodes are always ready: both are accepted.
   if (number > 1) return fail(ErrorCode::kInvalidArgument, "write 0 or 1");
   options.job.wait_all_nodes = number == 1;
   return {};

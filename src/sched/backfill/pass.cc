@@ -1,3 +1,8 @@
+// A pass screens every shape against each of its partitions, makes a lane of what could start
+// there, and takes the lanes' jobs in the order of the queue: each starts, is given a window, or
+// closes its lane. What depends on the shape and on nodes that have not changed comes from the
+// memo.
+
 #include "sched/backfill/pass.h"
 
 #include <algorithm>
@@ -26,6 +31,8 @@ Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& op
     memo_.config_revision = snapshot.config_revision();
     memo_.static_order = static_order(snapshot.inventory());
   }
+  // The number rises only where the set differs: conditions often change without changing who is
+  // usable.
   if (memo_.usable_number == 0 || memo_.usable != snapshot.usable()) {
     memo_.usable = snapshot.usable();
     ++memo_.usable_number;
@@ -34,6 +41,8 @@ Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& op
 }
 
 void Pass::refresh_order() {
+  // Overdue jobs that count as gone are free in the timeline and not in the snapshot: no change of
+  // a node tells of them.
   const auto changes = snapshot_.changed_since(memo_.revision);
   is_change_known_ = memo_.revision > 0 && changes.has_value() && !options_.is_overdue_free;
   if (is_change_known_) {
@@ -48,6 +57,7 @@ void Pass::refresh_order() {
 
 Plan Pass::run() {
   screen();
+  // Each round begins with one start more than the last, so that the rounds end.
   do {
     restart_queue();
     run_queue();
@@ -64,6 +74,7 @@ void Pass::screen() {
     const Shape& shape = shapes[i];
     if (shape.serial == 0) continue;
     for (const PartitionIndex partition : shape.partitions) {
+      // Outcomes come out in the order that plan.h promises, which reasons.cc searches by halves.
       const PendingReason reason = refusal(shape, partition);
       plan_.outcomes.push_back({ShapeIndex(i), shape.serial, partition, reason});
       if (reason == PendingReason::kNone && !shape.ready.empty())
@@ -80,6 +91,7 @@ PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition) {
   if (known.config_revision != snapshot_.config_revision()) {
     known = {};
     known.config_revision = snapshot_.config_revision();
+    // Of the nodes in whatever state: only a configuration makes what is impossible possible.
     known.is_possible = can_run(shape, partition, members_of(shape, partition));
   }
   if (!known.is_possible) return PendingReason::kBadConstraints;
@@ -87,9 +99,11 @@ PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition) {
     known.usable_number = memo_.usable_number;
     known.allowed = std::make_shared<const NodeSet>(members_of(shape, partition) & memo_.usable);
     known.is_available = can_run(shape, partition, *known.allowed);
+    // The set is shared with lanes of this pass alone, so a new one takes its place whole.
     known.open = nullptr;
   }
   if (known.is_available) return PendingReason::kNone;
+  // Slurm's ReqNodeNotAvail is for nodes asked for by name; of the others any might do.
   return shape.demand.required_count > 0 && !snapshot_.usable().contains(shape.demand.required)
              ? PendingReason::kReqNodeNotAvail
              : PendingReason::kNodesUnavailable;
@@ -102,9 +116,12 @@ NodeSet Pass::members_of(const Shape& shape, PartitionIndex partition) const {
 
 bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const {
   const Demand& demand = shape.demand_in(partition);
+  // By what nodes have when empty, and in an order that does not depend on what is free: the
+  // verdict holds as long as the configuration does.
   const ResourceRequest& request = *demand.request;
   const Fitter fitter(snapshot_.inventory(), demand,
                       node_rule(snapshot_.inventory(), request, partition));
+  // Undecided counts as possible: a job that is called impossible would never be tried again.
   Seeking how{Effort::kVerdict};
   return place(fitter, WholeCluster(snapshot_.inventory()),
                node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order,
@@ -116,6 +133,7 @@ bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& 
 /// Requires: refusal() found no reason against it.
 void Pass::enter_lane(ShapeIndex index, PartitionIndex partition) {
   const Shape& shape = snapshot_.shape(index);
+  // Partitions of one tier share a lane, because their jobs are compared by rank alone.
   const std::uint32_t tier = snapshot_.partition(partition).priority_tier;
   // Shapes are screened one after the other: the lanes of this one stand at the end.
   auto lane = lanes_.end();
@@ -138,17 +156,22 @@ void Pass::enter_lane(ShapeIndex index, PartitionIndex partition) {
 /// Kept from pass to pass: only nodes that changed are looked at again.
 void Pass::find_room(Lane::Part& part) {
   PassMemo::Screened& known = *part.known;
+  // The memo's `room` is by the snapshot, which counts overdue jobs as running.
   if (options_.is_overdue_free) {
+    // More than there is: every node is then weighed as it is placed.
     part.room = part.allowed;
     part.room_count = part.room->count();
     return;
   }
   const NodeSet& members = snapshot_.partition_nodes(part.partition);
   const NodeSet& feasible = part.fitter.demand().feasible;
+  // By the snapshot and not by the timeline: windows and this pass's starts only take away from
+  // it.
   const auto has_room = [&](NodeIndex node) {
     return feasible.test(node) && members.test(node) &&
            candidate_at(part.fitter, node, snapshot_.free().at(node)).has_value();
   };
+  // A set that was right at another revision than the last pass's has missed changes.
   if (is_change_known_ && known.room_revision == memo_.revision) {
     for (const NodeIndex node : changed_) {
       const bool has_now = has_room(node);
@@ -176,6 +199,7 @@ void Pass::restart_queue() {
   is_tail_ = false;
   timeline_.clear_windows();
   plan_.windows.clear();
+  // Starts stay, so that what was promised to nobody else is not decided anew.
   std::ranges::fill(claims_, 0U);
   claimed_ = NodeSet(snapshot_.node_count());
   for (auto& [job, progress] : progress_) progress.has_window = false;
@@ -183,6 +207,7 @@ void Pass::restart_queue() {
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     if (!begin_again(lanes_[i])) continue;
     lanes_[i].is_blocked = false;
+    // Without windows a node that seemed dead may take tasks again.
     for (Lane::Part& part : lanes_[i].parts) {
       part.live.reset();
       part.is_sorted = false;
@@ -200,6 +225,7 @@ bool Pass::skip_to_startable(Lane& lane) const {
   for (; lane.next != lane.shape_ref->ready.end(); ++lane.next) {
     const auto found = progress_.find(lane.next->job);
     if (found == progress_.end()) return true;
+    // Of an array several elements may start in one pass, as many as its throttle lets run.
     if (found->second.started < snapshot_.find_pending(lane.next->job)->startable_count())
       return true;
   }
@@ -216,6 +242,8 @@ bool Pass::begin_again(Lane& lane) const {
 }
 
 bool Pass::goes_later(const Place& a, const Place& b) const {
+  // SJBF, shortest job first among what is backfilled: Tsafrir, Etsion, Feitelson, IEEE TPDS
+  // 18(6), 2007. The first blocked job still has its turn by rank.
   if (is_tail_ && options_.tail_order == TailOrder::kTimeLimit && a.time_limit != b.time_limit) {
     return a.time_limit > b.time_limit;
   }
@@ -243,7 +271,9 @@ void Pass::turn(std::uint32_t index) {
   // next.
   if (!skip_to_startable(lane)) return;
   if (*lane.next != looked_at) return push(index);
+  // Before the work, for the record that outlives a crash in it.
   if (options_.placing != nullptr) *options_.placing = lane.next->job;
+  // A lane that started something queues again: with the next element, or with its next job.
   if (!lane.is_blocked && try_start_beside_own_windows(lane)) return push(index);
   lane.is_blocked = true;
   if (!may_reserve(lane)) return;
@@ -251,6 +281,7 @@ void Pass::turn(std::uint32_t index) {
   ++lane.next;
   if (!is_tail_) {
     is_tail_ = true;
+    // The order of the rest changes once, from rank to the tail's.
     std::ranges::make_heap(heap_,
                            [this](const Place& a, const Place& b) { return goes_later(a, b); });
   }
@@ -258,6 +289,7 @@ void Pass::turn(std::uint32_t index) {
 }
 
 bool Pass::try_start(Lane& lane) {
+  // As the job named them: at equal starts the first partition wins.
   for (Lane::Part& part : lane.parts) {
     auto placement = place_now(lane, part);
     if (!placement) continue;
@@ -271,6 +303,7 @@ bool Pass::try_start(Lane& lane) {
 /// looked at again.
 std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::Part& part) {
   constexpr std::size_t kDeadMax = 64;
+  // Cheap refusals first: most lanes of a full cluster end here.
   if (part.room_count < part.limits.min) return std::nullopt;
   if (!part.live) part.live = *part.room;
   if (!part.is_sorted || part.dead_count > kDeadMax) {
@@ -279,8 +312,10 @@ std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::P
     part.dead_count = 0;
   }
   if (part.order.size() < part.limits.min) return std::nullopt;
+  // A start must leave alone what windows keep until the job's limit: this makes it backfilling.
   const Timeline::Interval interval(timeline_, now_ + lane.shape_ref->time_limit);
   std::vector<NodeIndex> dead;
+  // A pass that has spent its effort still starts what is easy to place.
   Seeking how{timeline_.is_effort_left() ? Effort::kFull : Effort::kQuick, &dead};
   // Without backfilling nobody starts on nodes that better ranked jobs wait for: as many of them as
   // the reservation depth says close a node to those behind.
@@ -289,6 +324,7 @@ std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::P
                                         : place_widest(part.fitter, interval, part.limits,
                                                        part.order, *part.live - claimed_, &how);
   timeline_.spend(how.cost);
+  // Out of `live` at once; out of the order when that is made anew.
   for (const NodeIndex node : dead) part.live->reset(node);
   part.dead_count += dead.size();
   return placement;
@@ -308,9 +344,12 @@ void Pass::commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmou
 }
 
 bool Pass::may_reserve(Lane& lane) const {
+  // Bounds on work: a window costs a search over everything that is expected to end.
   if (options_.reservation_depth == 0 || plan_.windows.size() >= options_.reservation_max)
     return false;
   return std::ranges::any_of(lane.parts, [this](Lane::Part& part) {
+    // One witness suffices. Claims only grow within a round: another is looked for when that one
+    // is claimed.
     const bool is_known = part.unclaimed && !claimed_.test(*part.unclaimed);
     if (!is_known) part.unclaimed = part.allowed->first_outside(claimed_);
     return part.unclaimed.has_value();
@@ -347,9 +386,11 @@ bool Pass::try_start_beside_own_windows(Lane& lane) {
   const auto progress = progress_.find(job);
   if (progress == progress_.end() || !progress->second.has_window) return try_start(lane);
   std::vector<const Window*> own;
+  // Copies of pointers into plan_.windows: nothing is pushed there before they are used.
   for (const Window& window : plan_.windows) {
     if (window.job == job) own.push_back(&window);
   }
+  // Released first, as the job may need just the room that they keep.
   for (const Window* window : own) timeline_.release(*window);
   if (try_start(lane)) return true;  // the queue begins again, without any window
   for (const Window* window : own) timeline_.reserve(*window);
@@ -370,12 +411,14 @@ void Pass::reserve(const Lane& lane) {
   }
   if (!best) return;
   const Window* earlier = plan_.window_of(lane.next->job);
+  // A window that begins no earlier than one in a higher tier would promise nothing.
   if (earlier != nullptr && earlier->start <= best->start) return;
   const TimePoint end = best->start + lane.shape_ref->time_limit;
   progress_[lane.next->job].has_window = true;
   plan_.windows.push_back({lane.next->job, rank_of(lane), best_part->partition, best->start, end,
                            std::move(best->nodes)});
   timeline_.reserve(plan_.windows.back());
+  // Also nodes that the window does not use: whoever waits for any of them waits behind this job.
   claim(nodes_of(lane));
 }
 
@@ -393,6 +436,7 @@ void Pass::claim(const NodeSet& nodes) {
 
 void Pass::finish() {
   plan_.effort = timeline_.spent();
+  // What still waits, for fast_path.h: whose turn it is when room appears.
   const std::span<const Shape> shapes = snapshot_.shapes();
   for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
     Lane& lane = lanes_[i];
@@ -415,6 +459,8 @@ void Pass::forget_searches() {
 
 /// Forgets shapes that are gone, once they are the larger part.
 void Pass::prune_memo() {
+  // Twice and some more: so that most passes forget nothing, and the memo stays within a factor of
+  // what waits.
   if (memo_.screened.size() <= 2 * plan_.outcomes.size() + 256) return;
   decltype(memo_.screened) kept;
   for (const ShapeOutcome& outcome : plan_.outcomes) {

@@ -1,3 +1,7 @@
+// When an answer may be used again. An answer follows from what is allowed, from what windows keep
+// there, from what ends when, and from now only where a window or an overdue job is counted from
+// it. Each of these is compared; whatever cannot be compared makes a new search.
+
 #include "sched/backfill/window_memo.h"
 
 #include <algorithm>
@@ -9,6 +13,7 @@ namespace {
 /// An overdue job is expected to end a grace after now: answers that count on it move with the
 /// clock.
 bool is_anything_overdue(const ClusterSnapshot& snapshot, TimePoint now) {
+  // The ends are sorted: the first is the earliest.
   return !snapshot.ends().empty() && snapshot.ends().front().end <= now;
 }
 
@@ -34,6 +39,8 @@ void WindowMemo::keep(Question question, const std::optional<FuturePlacement>& a
   revision_ = question.snapshot.revision();
   now_ = now;
   allowed_ = question.allowed;
+  // Such a start may be dropped before it is applied: then no change of the node says that the
+  // answer had counted on it.
   (question.started_on & question.allowed).for_each([this](NodeIndex node) {
     uncertain_.push_back(node);
   });
@@ -67,6 +74,7 @@ bool WindowMemo::holds_for(const Question& question) const {
 std::optional<SearchMemory> WindowMemo::take_memory(const Question& question) {
   if (is_anything_overdue(question.snapshot, question.timeline.now())) return std::nullopt;
   SearchMemory memory;
+  // An empty memory, not none: the search begins at the beginning and may leave checkpoints.
   if (!is_comparable(question)) return memory;
   auto changed = changed_nodes(question.snapshot, revision_, allowed_);
   if (!changed) return memory;
@@ -75,6 +83,7 @@ std::optional<SearchMemory> WindowMemo::take_memory(const Question& question) {
   (question.started_on & allowed_).for_each([&](NodeIndex node) {
     memory.changed.push_back(node);
   });
+  // The search applies each change to its sums: a node twice would count twice.
   std::ranges::sort(memory.changed);
   memory.changed.erase(std::unique(memory.changed.begin(), memory.changed.end()),
                        memory.changed.end());

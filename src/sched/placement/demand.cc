@@ -1,3 +1,7 @@
+// Everything that depends on names is worked out here, once for a shape and configuration: what
+// comes after compares numbers. Inequalities over pools of devices are kept rather than a
+// division, because which devices a node has left changes with each job.
+
 #include "sched/placement/demand.h"
 
 #include <algorithm>
@@ -38,7 +42,10 @@ GresKindId intern(std::vector<GresKind>& kinds, const GresPool& pool) {
 
 void fill_totals(ClusterInventory& inventory) {
   // Memory that is not handed out is never used up: only the node's size limits a request then.
+  // A quarter of the largest number: amounts may be added to it and taken from it without
+  // overflow.
   constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max() / 4;
+  // Quotas stand behind the real kinds, which intern() has all seen before: no index moves.
   std::size_t kind_count = inventory.kinds.size();
   for (const PartitionConfig& partition : inventory.config.partitions) {
     const bool is_limited = partition.max_cpus_per_node > 0;
@@ -54,6 +61,7 @@ void fill_totals(ClusterInventory& inventory) {
                                                    ? static_cast<std::int64_t>(node.memory_mib)
                                                    : kUnlimited;
     for (const GresPool& pool : node.gres) {
+      // A node may name one kind more than once: its counts add up.
       std::int32_t& total = inventory.total.gres(NodeIndex(i), intern(inventory.kinds, pool));
       constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
       total = static_cast<std::int32_t>(
@@ -82,6 +90,7 @@ bool meets(const FeatureConstraint& constraint, const NodeConfig& node) {
 }
 
 bool matches(const ResourceRequest& request, const NodeConfig& node) {
+  // Source: sbatch(1), --extra-node-info and --tmp: minima of what a node has.
   if (node.sockets < request.sockets_per_node) return false;
   if (node.cores_per_socket < request.cores_per_socket) return false;
   if (node.threads_per_core < request.threads_per_core) return false;
@@ -101,6 +110,7 @@ std::vector<GresNeed> resolve(const std::vector<GresAmount>& amounts,
                               const ClusterInventory& inventory) {
   std::vector<GresNeed> needs;
   for (const GresAmount& amount : amounts) {
+    // "gpu:0" asks for nothing, and a kind that no node has would make it impossible.
     if (amount.count == 0) continue;
     needs.push_back(
         {inventory.matching_kinds(amount.name, amount.type), amount.count, amount.name == "gpu"});
@@ -118,6 +128,7 @@ void add_count(std::uint32_t& sum, std::uint32_t count) {
 }
 
 /// The inequality over `kinds`: everything that can only be met from them.
+/// A need whose kinds are all among these cannot be met from elsewhere.
 GresCheck check_over(const std::vector<GresKindId>& kinds, const Demand& demand) {
   GresCheck check{kinds, 0, 0, 0};
   for (const GresNeed& need : demand.per_node) {
@@ -136,6 +147,8 @@ void add_checks(Demand& demand) {
   std::vector<std::vector<GresKindId>> groups;
   for (const auto* needs : {&demand.per_node, &demand.per_task, &demand.per_job}) {
     for (const GresNeed& need : *needs) {
+      // A need that no kind matches: no node has it, and the empty inequality below fails
+      // everywhere.
       if (need.kinds.empty()) demand.has_unknown_name = true;
       groups.push_back(need.kinds);
     }
@@ -163,10 +176,12 @@ void resolve_required(Demand& demand, const ClusterInventory& inventory) {
   demand.required = NodeSet(inventory.node_count());
   const auto& names = demand.request->required_nodes;
   for (std::uint32_t i = 0; i < inventory.node_count() && !names.empty(); ++i) {
+    // Sorted, as ResourceRequest asks.
     if (std::ranges::binary_search(names, inventory.config.nodes[i].name))
       demand.required.set(NodeIndex(i));
   }
   demand.required_count = demand.required.count();
+  // A name that no node has: the job can run nowhere.
   if (demand.required_count != names.size()) demand.has_unknown_name = true;
 }
 
@@ -245,6 +260,7 @@ NodeAmount ClusterInventory::charged(NodeAmount amount, PartitionIndex partition
 
 NodeSet matching_nodes(const ResourceRequest& request, const ClusterInventory& inventory) {
   std::vector<bool> matching;
+  // Nodes of one class match alike: only names, for exclusion, are looked at node by node.
   for (const NodeIndex like : inventory.classes)
     matching.push_back(matches(request, inventory.config.nodes[like.value()]));
   NodeSet result(inventory.node_count());

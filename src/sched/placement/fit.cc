@@ -1,3 +1,7 @@
+// What of one node a number of tasks takes, and its inverse, how many fit. The first rises with
+// the number of tasks, so the inverse is found by halving; a bound from divisions alone comes
+// first, and mostly is the answer.
+
 #include "sched/placement/fit.h"
 
 #include <algorithm>
@@ -58,6 +62,7 @@ std::vector<GresCount> counts_of(const std::vector<std::int32_t>& taken) {
 std::uint32_t Fitter::gpu_count(std::uint32_t tasks, const Shares& shares) const {
   std::uint64_t total = 0;
   for (const GresNeed& need : demand_.per_node) total += need.is_gpu ? need.count : 0;
+  // Of the tasks' own as well: a GPU for each task counts towards --cpus-per-gpu.
   for (const GresNeed& need : demand_.per_task)
     total += need.is_gpu ? std::uint64_t{need.count} * tasks : 0;
   for (std::size_t i = 0; i < demand_.per_job.size(); ++i) {
@@ -75,6 +80,7 @@ std::int64_t Fitter::usable_of_core(const NodeInventory& node) const {
 /// Usable CPUs, whole cores.
 std::int64_t Fitter::cpus_for(const NodeInventory& node, std::uint32_t tasks,
                               std::uint32_t gpus) const {
+  // --overcommit: one CPU for a node, however many tasks. Source: sbatch(1), --overcommit.
   std::int64_t cpus = request_.is_overcommit ? 1 : std::int64_t{tasks} * request_.cpus_per_task;
   cpus =
       std::max({cpus, saturating_product(std::int64_t{request_.cpus_per_gpu}, std::int64_t{gpus}),
@@ -90,6 +96,7 @@ std::int64_t Fitter::memory_for(const NodeInventory& node, std::int64_t cpus,
   const auto all = static_cast<std::int64_t>(node.memory_mib);
   switch (request_.memory_scope) {
     case MemoryScope::kDefault: return memory;
+    // --mem=0 means the whole node. Source: sbatch(1), --mem.
     case MemoryScope::kPerNode: return memory == 0 ? all : memory;
     case MemoryScope::kPerCpu:
       // A whole node has more CPUs than were asked for; they bring no claim to more memory than it
@@ -109,6 +116,7 @@ Fitter::Take Fitter::take(const NodeInventory& node, std::uint32_t tasks,
                           const Shares& shares) const {
   const std::uint32_t gpus = gpu_count(tasks, shares);
   const std::int64_t cpus = cpus_for(node, tasks, gpus);
+  // Usable CPUs are whole cores of as many threads as count: the node loses all threads of those.
   return {cpus / usable_of_core(node) * node.core_unit, memory_for(node, cpus, gpus)};
 }
 
@@ -119,6 +127,7 @@ std::int64_t Fitter::usable_cpus(NodeFree free) const {
 
 bool Fitter::is_untouched(NodeIndex node, NodeFree free) const {
   const NodeFree total = inventory_.total.at(node);
+  // Memory is not compared: whoever holds some there holds a CPU as well.
   return free.cpus == total.cpus &&
          std::equal(free.gres, free.gres + inventory_.kinds.size(), total.gres);
 }
@@ -136,6 +145,7 @@ bool Fitter::fits(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shar
   const Take need = take(inventory, tasks, shares);
   if (need.cpus > usable_cpus(free)) return false;
   if (need.memory_mib > free.memory_mib) return false;
+  // Not only what is free: where memory is not consumable the free amount has no bound.
   if (need.memory_mib > static_cast<std::int64_t>(inventory.memory_mib)) return false;
   return gres_fits(free, tasks, shares);
 }
@@ -152,9 +162,11 @@ bool is_more(std::int64_t count, std::uint32_t each, std::int64_t left) {
 
 std::uint32_t Fitter::task_bound(NodeFree free, const Shares& shares) const {
   // Divisions are what this costs: they are done only where they change the bound.
+  // At least one task on each node: more nodes than tasks make as many tasks.
   std::int64_t bound = std::max({request_.task_count, request_.min_nodes, 1U});
   if (request_.tasks_per_node > 0) bound = std::min(bound, std::int64_t{request_.tasks_per_node});
   const std::int64_t usable = usable_cpus(free);
+  // An overdrawn node has less than none, and what follows divides unsigned.
   if (usable <= 0) return 0;
   if (!request_.is_overcommit && is_more(bound, request_.cpus_per_task, usable)) {
     bound = static_cast<std::uint32_t>(usable) / request_.cpus_per_task;
@@ -167,6 +179,7 @@ std::uint32_t Fitter::task_bound(NodeFree free, const Shares& shares) const {
     if (is_more(bound, check.per_task, left)) bound = left / check.per_task;
   }
   if (request_.tasks_per_gpu > 0) {
+    // GPUs of per-task needs grow with the tasks: the checks above bound those.
     const std::uint32_t gpus = gpu_count(0, shares);
     if (gpus > 0 || demand_.per_task.empty()) {
       bound = std::min(
@@ -177,15 +190,19 @@ std::uint32_t Fitter::task_bound(NodeFree free, const Shares& shares) const {
 }
 
 std::uint32_t Fitter::least_tasks(const ResourceRequest& request) {
+  // --ntasks-per-node=N alone: a node takes N or none.
   if (request.is_tasks_per_node_exact) return std::max(1U, request.tasks_per_node);
   const std::uint64_t wanted = std::max({request.task_count, request.min_nodes, 1U});
+  // On a single node all of them must fit.
   if (request.max_nodes == 1) return static_cast<std::uint32_t>(wanted);
   if (request.max_nodes == 0 || request.tasks_per_node == 0) return 1;
+  // The others take --ntasks-per-node each at most: what is left must fit here.
   const std::uint64_t others = (std::uint64_t{request.max_nodes} - 1) * request.tasks_per_node;
   return wanted > others ? static_cast<std::uint32_t>(wanted - others) : 1;
 }
 
 std::uint32_t Fitter::task_capacity(NodeIndex node, NodeFree free, const Shares& shares) const {
+  // A whole node is one that nobody else has a part of.
   if (rule_.is_exclusive && !is_untouched(node, free)) return 0;
   std::uint32_t high = task_bound(free, shares);
   if (high < least_tasks_) return 0;
@@ -206,6 +223,8 @@ Shares Fitter::share_capacity(NodeIndex node, NodeFree free) const {
     const std::int64_t room =
         std::clamp(free_over(need.kinds, free), std::int64_t{0}, std::int64_t{need.count});
     shares[i] = static_cast<std::uint32_t>(room);
+    // Devices bring CPUs and memory with them (--cpus-per-gpu, --mem-per-gpu): fewer may fit where
+    // all do not.
     while (shares[i] > 0 && !fits(node, free, 1, shares)) --shares[i];
   }
   return shares;
@@ -215,6 +234,7 @@ std::vector<GresCount> Fitter::divide_gres(NodeIndex node, NodeFree free, std::u
                                            const Shares& shares) const {
   if (demand_.checks.empty() && !rule_.is_exclusive) return {};
   std::vector<std::int32_t> taken(inventory_.kinds.size(), 0);
+  // Also devices that the job did not ask for: nobody else may use them meanwhile.
   if (rule_.is_exclusive) {
     const NodeFree total = inventory_.total.at(node);
     taken.assign(total.gres, total.gres + inventory_.kinds.size());
@@ -231,6 +251,7 @@ std::vector<GresCount> Fitter::divide_gres(NodeIndex node, NodeFree free, std::u
     for (std::size_t i = 0; i < demand_.per_job.size(); ++i)
       take_need(demand_.per_job[i], shares[i]);
   };
+  // Typed needs first: an untyped one can do with what they leave, not the other way round.
   take_all(true);
   take_all(false);
   return counts_of(taken);

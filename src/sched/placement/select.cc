@@ -1,3 +1,8 @@
+// How a set of nodes is found. Without devices per job the fewest nodes follow from the sizes
+// alone, exactly and in one pass. With them two measures must be reached at once, which is a
+// knapsack: a bounded search for the exact answer, then a relaxation that also proves that there
+// is none. Both end in grant(), which lays the job out and may still say no.
+
 #include "sched/placement/select.h"
 
 #include <algorithm>
@@ -21,6 +26,7 @@ std::optional<std::vector<std::uint32_t>> deal(std::uint32_t total,
                                                std::span<const std::vector<std::uint32_t>> caps) {
   std::vector<std::uint32_t> dealt;
   for (const std::uint32_t most : caps.back()) {
+    // One each, so that no chosen node is left without.
     dealt.push_back(std::min({total, most, 1U}));
     total -= dealt.back();
   }
@@ -78,6 +84,7 @@ class Selection {
         how_(how),
         steps_left_(how.effort == Effort::kQuick ? kQuickSteps : kSteps) {
     tasks_wanted_ = least_task_count(request_, limits);
+    // Without required nodes or a run of neighbours any set of enough candidates will do.
     is_plain_ = !request_.is_contiguous && fitter.demand().required_count == 0;
     if (const ClusterInventory* whole = availability.whole())
       of_class_.resize(whole->classes.size());
@@ -136,9 +143,12 @@ class Selection {
   }
 
   /// The cases in which the rules are settled before all nodes of a weight are known.
+  /// A single node that carries all is never beaten by a later one of the same weight: the order
+  /// decides.
   Grants choose_early() {
     if (!is_plain_) return std::nullopt;
     if (limits_.min == 1 && covers(candidates_.back())) return grant({candidates_.back()});
+    // Exactly the least number: no smaller set is allowed and no later candidate is better.
     if (candidates_.size() == limits_.min && covers(tasks_, shares_)) return grant(candidates_);
     return std::nullopt;
   }
@@ -152,6 +162,7 @@ class Selection {
     for (const Candidate& candidate : candidates_) {
       (fitter_.demand().required.test(candidate.node) ? required : others).push_back(candidate);
     }
+    // One of them has no room: the job waits for it.
     if (required.size() != fitter_.demand().required_count) return std::nullopt;
     return choose_fewest(required, others);
   }
@@ -164,6 +175,7 @@ class Selection {
 
   Grants choose_for_tasks(const Candidates& required, const Candidates& others) {
     std::uint64_t wanted = tasks_wanted_;
+    // Unsigned: the required nodes may carry more than all of it.
     for (const Candidate& candidate : required)
       wanted -= std::min<std::uint64_t>(wanted, candidate.tasks);
     std::vector<std::uint32_t> sizes;
@@ -219,13 +231,16 @@ class Selection {
     const std::size_t base = required.size();
     std::size_t most = std::min<std::size_t>(limits_.max, base + others.size());
     for (std::size_t i = 0; i < fitter_.demand().per_job.size(); ++i) {
+      // Each node takes one of that need at least: more nodes than devices are no use.
       if (!fitter_.may_lack(i))
         most = std::min<std::size_t>(most, fitter_.demand().per_job[i].count);
     }
+    // Steps are counted over all numbers of nodes: the bound is on the whole search.
     const int steps_before = steps_left_;
     how_.cost += 8 * candidates_.size();
     std::vector<Group> groups = grouped(others);
     const std::optional<std::size_t> each = fewest_by_each_measure(groups, held, base);
+    // Not even one by one: no set can do.
     if (!each) return std::nullopt;
     const std::size_t least = std::max<std::size_t>({limits_.min, *each, 1U});
     Candidates chosen = required;
@@ -294,6 +309,7 @@ class Selection {
     std::ranges::sort(groups, [&](const Group& one, const Group& other) {
       const double a = worth_of(one.like, share);
       const double b = worth_of(other.like, share);
+      // Members point into one vector: their addresses stand in the order of the nodes.
       return a != b ? a > b : one.members.front() < other.members.front();
     });
   }
@@ -322,6 +338,7 @@ class Selection {
   /// The first `count` of the groups' nodes, or some more where those cannot be laid out after all.
   Grants grant_prefix(const std::vector<Group>& groups, const Candidates& required,
                       std::size_t count, std::size_t most) const {
+    // 1, 3, 7 ... more: where the layout refuses one set, a somewhat larger one mostly fits.
     for (std::size_t more = 0; count + more <= most; more = more * 2 + 1) {
       Candidates chosen = required;
       append(groups, count + more, chosen);
@@ -332,6 +349,7 @@ class Selection {
 
   Grants choose_by_worth(std::vector<Group>& groups, const Candidates& required, const Sums& held,
                          std::size_t least, std::size_t most) const {
+    // Equal first, then one measure above the other, then each alone.
     constexpr double kShares[] = {0.5, 0.8, 0.2, 1, 0};  // of tasks
     std::vector<std::pair<std::size_t, double>> tries;
     for (const double share : kShares) {
@@ -354,7 +372,9 @@ class Selection {
   /// are needed as come to a worth of 1. That is also the proof that there is nothing.
   Grants choose_by_proportion(std::vector<Group>& groups, const Candidates& required,
                               const Sums& held, std::size_t least, std::size_t most) {
+    // Forty halvings leave a share exact to 1e-12, far below one node's worth.
     constexpr int kHalvings = 40;
+    // Sums of fractions miss 1 by some units of rounding.
     constexpr double kRounding = 1e-9;
     double low = 0;
     double high = 1;
@@ -366,6 +386,7 @@ class Selection {
       for (const Group& group : groups) {
         const double missing = 1 - kRounding - worth_of_sums(sums, share);
         const double each = worth_of(group.like, share);
+        // Groups come in falling worth: behind one without worth there are only others.
         if (missing <= 0 || each <= 0) break;
         const auto used =
             std::min(static_cast<double>(group.members.size()), std::ceil(missing / each));
@@ -377,10 +398,12 @@ class Selection {
         return std::nullopt;
       }
       least = std::max(least, count);
+      // Both measures at once: no exchange is needed.
       if (covers(sums)) {
         low = high = share;
         break;
       }
+      // Too few tasks: they must count for more.
       (sums.tasks < tasks_wanted_ ? low : high) = share;
     }
     for (std::size_t more = 0; least + more <= most; more = more * 2 + 1) {
@@ -400,6 +423,7 @@ class Selection {
   /// one until both measures are reached.
   Grants grant_mixture(std::vector<Group>& groups, const Candidates& required, Sums sums,
                        std::size_t count, double from, double to) {
+    // By the group's first member, which names it also after the groups were sorted anew.
     std::map<const Candidate*, std::int64_t>
         changes;  // by group: how many of its nodes come in, or below 0 go
     const auto take_first = [&](double share, std::int64_t sign) {
@@ -414,6 +438,7 @@ class Selection {
       return left == 0;
     };
     std::map<const Candidate*, std::int64_t> taken;
+    // By one share taken, by the other given back: the difference is what is exchanged.
     if (!take_first(from, -1)) return std::nullopt;
     for (const auto& [group, change] : changes) taken[group] = -change;
     if (!take_first(to, 1)) return std::nullopt;
@@ -444,6 +469,7 @@ class Selection {
     std::map<Key, std::uint32_t> known;
     std::vector<std::uint32_t> kinds;
     for (const Candidate& candidate : others) {
+      // Free amounts too: equal counts of tasks may be laid out in different ways.
       const NodeFree free = availability_.at(candidate.node);
       Key key{candidate.tasks,
               candidate.shares,
@@ -462,6 +488,7 @@ class Selection {
   /// complete it.
   void append_first(const Candidates& others, std::size_t count, std::uint64_t wanted,
                     Candidates& chosen) const {
+    // Largest first: how far the later nodes could reach is read off its beginning.
     std::map<std::uint32_t, std::size_t, std::greater<>> later;
     for (const Candidate& candidate : others) ++later[candidate.tasks];
     for (const Candidate& candidate : others) {
@@ -494,6 +521,7 @@ class Selection {
     constexpr std::uint32_t kSkipsPerStep = 64;
     std::optional<std::uint32_t> failed;
     for (std::size_t i = first; i + count <= others.size(); ++i) {
+      // The last one of this kind led nowhere from here, and this one is like it.
       const bool is_skipped = failed == kinds_[i];
       if (!is_skipped || ++skips_ % kSkipsPerStep == 0) --steps_left_;
       if (steps_left_ <= 0) return std::nullopt;
@@ -529,6 +557,8 @@ class Selection {
   /// The shortest run of neighbouring indices that suffices; of those the lowest.
   Grants choose_run() {
     Candidates sorted = candidates_;
+    // A run is of neighbours by index, whatever the order of preference. Source: sbatch(1),
+    // --contiguous.
     std::ranges::sort(sorted, {}, &Candidate::node);
     Candidates best;
     for (std::size_t first = 0; first < sorted.size(); ++first) {
@@ -566,10 +596,12 @@ class Selection {
     if (!deal_shares(chosen)) return std::nullopt;
     std::vector<std::uint32_t> tasks;
     for (const Candidate& candidate : chosen) {
+      // With devices the tasks depend on how these were dealt.
       tasks.push_back(fitter_.demand().per_job.empty()
                           ? candidate.tasks
                           : fitter_.task_capacity(candidate.node, availability_.at(candidate.node),
                                                   candidate.shares));
+      // A node without a task is no part of the job.
       if (tasks.back() == 0) return std::nullopt;
     }
     if (!deal_tasks(chosen, tasks)) return std::nullopt;
@@ -600,6 +632,7 @@ class Selection {
     if (room < total) return false;
     std::vector<std::uint32_t> slots = tasks;
     if (!request_.is_overcommit && !fitter_.is_exclusive()) leave_cores(chosen, total, slots);
+    // One each before anything else: every node of a job runs a task.
     std::vector<std::uint32_t> dealt(count, 1);
     raise_evenly(total, slots, dealt);
     raise_evenly(total, tasks, dealt);
@@ -627,11 +660,14 @@ class Selection {
   bool deal_shares(Candidates& chosen) const {
     const auto& needs = fitter_.demand().per_job;
     for (std::size_t i = 0; i < needs.size(); ++i) {
+      // Fewer devices than nodes, where each needs one.
       if (chosen.size() > needs[i].count && !fitter_.may_lack(i)) return false;
       std::vector<std::vector<std::uint32_t>> caps;
       // Tasks that are bound to GPUs want those first that each bring a full number of tasks, then
       // those that bring fewer.
       const std::uint32_t each = needs[i].is_gpu ? request_.tasks_per_gpu : 0;
+      // Zero spare: GPUs with a full number of tasks; each - 1: the one that a rest of tasks
+      // takes.
       for (const std::uint32_t spare :
            each == 0 ? std::vector<std::uint32_t>() : std::vector{0U, each - 1}) {
         caps.emplace_back();
@@ -687,6 +723,7 @@ std::optional<Candidate> candidate_at(const Fitter& fitter, NodeIndex node, Node
   if (!needs.empty()) {
     candidate.shares = fitter.share_capacity(node, free);
     for (std::size_t i = 0; i < needs.size(); ++i) {
+      // The job would have no device here, and it may not.
       if (candidate.shares[i] == 0 && !fitter.may_lack(i)) return std::nullopt;
     }
   }
@@ -714,6 +751,7 @@ std::optional<std::vector<NodeAmount>> place_widest_on(const Fitter& fitter,
                                                        const NodeSet& allowed, Seeking& how) {
   auto fewest = place(fitter, availability, limits, order, allowed, &how);
   const ResourceRequest& request = fitter.request();
+  // One number of nodes, or a wish for the fewest: nothing to widen.
   if (!fewest || request.is_fewest_nodes || request.max_nodes <= request.min_nodes) return fewest;
   std::uint32_t room = 0;
   for (const NodeIndex node : order) {
@@ -728,6 +766,7 @@ std::optional<std::vector<NodeAmount>> place_widest_on(const Fitter& fitter,
   // The widest nearly always fits; where it does not, a few steps less will.
   constexpr std::uint32_t kTryMax = 8;
   for (std::uint32_t tries = 0; tries < kTryMax && room > fewest->size(); ++tries, --room) {
+    // Quick: the fewest are there already, so that a hard case is not worth a long search.
     Seeking quick{Effort::kQuick};
     auto wide = place(fitter, availability, {room, room}, order, allowed, &quick);
     how.cost += quick.cost;
@@ -745,6 +784,7 @@ std::optional<std::vector<NodeAmount>> place_widest(const Fitter& fitter,
                                                     const NodeSet& allowed, Seeking* how) {
   Seeking own;
   Seeking& seeking = how != nullptr ? *how : own;
+  // A wish, not a condition: where the preferred nodes do not suffice, all are looked at.
   if (const auto& preferred = fitter.demand().preferred) {
     if (auto best =
             place_widest_on(fitter, availability, limits, order, allowed & *preferred, seeking))

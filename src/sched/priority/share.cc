@@ -1,3 +1,6 @@
+// The jobs of one priority are dealt out anew over their own positions: at each position the group
+// that has least goes next, and what its job takes is counted before the next position.
+
 #include "sched/priority/share.h"
 
 #include <algorithm>
@@ -19,6 +22,8 @@ Queue& next_of(std::vector<Queue>& queues, const std::map<std::uint32_t, double>
   const auto key = [&](const Queue& queue) {
     const SharedJob& first = *queue.waiting.front();
     const auto used = in_use.find(queue.group);
+    // In use, by weight: an experiment of weight 2 may have twice as much. The last entry breaks
+    // ties by submission.
     return std::tuple(first.priority, (used == in_use.end() ? 0 : used->second) / first.weight,
                       first.own);
   };
@@ -39,12 +44,14 @@ void share_out(std::span<const SharedJob> jobs, std::map<std::uint32_t, double>&
     if (is_new) queues.push_back({job.group, {}});
     queues[place->second].waiting.push_back(&job);
   }
+  // `jobs` serves twice: as positions in order, and through the queues as those who get them.
   for (const SharedJob& position : jobs) {
     Queue& queue = next_of(queues, in_use);
     const SharedJob& job = *queue.waiting.front();
     queue.waiting.pop_front();
     in_use[queue.group] += job.slots;
     ranks.push_back(
+        // The position's submission and id count from now on, under the job's own id: see Rank.
         {position.own.priority, position.own.submit_time, position.own.place, job.own.job});
   }
 }
@@ -56,6 +63,7 @@ std::vector<Rank> share_positions(std::vector<SharedJob> jobs,
   std::ranges::sort(jobs, {}, &SharedJob::own);
   std::vector<Rank> ranks;
   for (std::size_t begin = 0, end = 0; begin < jobs.size(); begin = end) {
+    // Other priorities are other blocks: nobody crosses them.
     while (end < jobs.size() && jobs[end].own.priority == jobs[begin].own.priority) ++end;
     share_out(std::span(jobs).subspan(begin, end - begin), in_use, ranks);
   }

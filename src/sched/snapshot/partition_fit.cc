@@ -1,3 +1,6 @@
+// Limits and states of a partition, and the orders in which nodes are looked at. A key packs an
+// order's four parts into two numbers, so that to compare two nodes is to compare those.
+
 #include "sched/snapshot/partition_fit.h"
 
 #include <algorithm>
@@ -14,6 +17,7 @@ std::uint64_t not_negative(std::int64_t value) {
 
 LimitsAnswer node_limits(const ResourceRequest& request, const PartitionConfig& partition) {
   constexpr std::uint32_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
+  // 0 stands for UNLIMITED, of the request as of the partition.
   const std::uint32_t request_max = request.max_nodes == 0 ? kNoLimit : request.max_nodes;
   const std::uint32_t partition_max = partition.max_nodes == 0 ? kNoLimit : partition.max_nodes;
   NodeLimits limits;
@@ -25,6 +29,7 @@ LimitsAnswer node_limits(const ResourceRequest& request, const PartitionConfig& 
 
 PendingReason partition_refusal(const ClusterSnapshot& snapshot, const ResourceRequest& request,
                                 Duration time_limit, PartitionIndex index) {
+  // A configuration may have dropped it while the job waits; the job is kept and says so.
   if (index.value() >= snapshot.config().partitions.size()) return PendingReason::kPartitionConfig;
   const PartitionConfig& partition = snapshot.partition(index);
   if (partition.state == PartitionState::kInactive) return PendingReason::kPartitionInactive;
@@ -54,6 +59,7 @@ BestFitOrder::Key BestFitOrder::key_of(const ClusterInventory& inventory, const 
   const NodeFree row = free.at(node);
   std::int64_t gpu_count = 0;
   for (const GresKindId kind : gpu_kinds_) gpu_count += row.gres[kind.value()];
+  // 32 bits each. An overdrawn node counts as one with nothing, as the parts must not borrow.
   return {std::uint64_t{inventory.nodes[node.value()].weight} << 32U | not_negative(gpu_count),
           not_negative(row.cpus) << 32U | node.value()};
 }
@@ -63,6 +69,7 @@ void BestFitOrder::update(const ClusterInventory& inventory, const FreeTable& fr
   if (changed.empty()) return;
   NodeSet is_changed(inventory.node_count());
   for (const NodeIndex node : changed) is_changed.set(node);
+  // Taken out, sorted and merged back: most events change a few nodes of thousands.
   std::erase_if(keys_, [&](const Key& key) { return is_changed.test(key.node()); });
   const auto middle = static_cast<std::ptrdiff_t>(keys_.size());
   is_changed.for_each([&](NodeIndex node) { keys_.push_back(key_of(inventory, free, node)); });

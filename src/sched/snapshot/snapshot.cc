@@ -1,3 +1,7 @@
+// Each mutator brings every derived table up to date at once: free amounts, the ends in order, the
+// ready jobs of each shape, and the logs of what changed, from which memos tell what of theirs
+// still holds. The revision is raised first, so that the logs name the state that has the change.
+
 #include "sched/snapshot/snapshot.h"
 
 #include <algorithm>
@@ -60,6 +64,7 @@ bool has_shape(const Shape& shape, const PendingJob& job) {
 /// Takes away the nodes that could not carry one task, with a share of each per-job need, even when
 /// empty.
 void restrict_to_capable(Demand& demand, const ClusterInventory& inventory) {
+  // Without the quota of a partition: the set holds for all of them.
   const Fitter fitter(inventory, demand, {demand.request->is_exclusive, std::nullopt});
   std::vector<bool> is_capable;
   for (const NodeIndex like : inventory.classes)
@@ -101,6 +106,7 @@ std::uint32_t PendingJob::startable_count() const {
 template <class T>
 void ClusterSnapshot::ChangeLog<T>::add(std::uint64_t revision, T value) {
   if (entries.size() >= kLogSize) {
+    // The older half at once, so that forgetting costs O(1) an entry.
     complete_after = entries[kLogSize / 2 - 1].first;
     entries.erase(entries.begin(), entries.begin() + kLogSize / 2);
   }
@@ -110,6 +116,7 @@ void ClusterSnapshot::ChangeLog<T>::add(std::uint64_t revision, T value) {
 template <class T>
 std::optional<std::span<const std::pair<std::uint64_t, T>>> ClusterSnapshot::ChangeLog<T>::since(
     std::uint64_t revision) const {
+  // Strictly older: at complete_after itself nothing is missing.
   if (revision < complete_after) return std::nullopt;
   const auto first =
       std::ranges::upper_bound(entries, revision, {}, &std::pair<std::uint64_t, T>::first);
@@ -132,6 +139,7 @@ void ClusterSnapshot::set_cluster(ClusterConfig config) {
     usable_.put(NodeIndex(i), (conditions_[i] & node_condition::kNoNewWork) == 0);
   }
   shares_.assign(node_count(), {});
+  // Amounts are charged anew, because quotas and kinds have other numbers now.
   for (const ExpectedEnd& end : ends_) {
     for (NodeAmount& amount : slots_[end.slot].nodes) take(end.slot, amount);
   }
@@ -173,6 +181,7 @@ ClusterSnapshot::PendingRecord& ClusterSnapshot::pending_record(JobId job) {
 ShapeIndex ClusterSnapshot::enter_shape(const PendingJob& job) {
   std::vector<ShapeIndex>& known = shapes_by_hash_[shape_hash(job)];
   for (const ShapeIndex index : known) {
+    // Equal hashes do not make equal shapes.
     if (!has_shape(shapes_[index.value()], job)) continue;
     ++shapes_[index.value()].job_count;
     return index;
@@ -201,6 +210,7 @@ ShapeIndex ClusterSnapshot::enter_shape(const PendingJob& job) {
 NodeSet ClusterSnapshot::reach_of(const Shape& shape) const {
   NodeSet reach(node_count());
   for (const PartitionIndex partition : shape.partitions) {
+    // The partition may be gone: what waits only there reaches no node.
     if (partition.value() >= config().partitions.size()) continue;
     reach |= shape.demand_in(partition).feasible & partition_nodes(partition);
   }
@@ -211,6 +221,7 @@ void ClusterSnapshot::leave_shape(ShapeIndex index) {
   Shape& shape = shapes_[index.value()];
   CHECK(shape.job_count > 0);
   if (--shape.job_count > 0) return;
+  // The hash is not stored: it is worked out once more from what the shape has.
   PendingJob key;
   key.request = shape.demand.request;
   for (const Demand& later : shape.later_demands) key.later_requests.push_back(later.request);
@@ -227,6 +238,7 @@ void ClusterSnapshot::leave_shape(ShapeIndex index) {
 void ClusterSnapshot::withdraw_ready(PendingRecord& record) {
   if (record.is_ready) shapes_[record.shape.value()].ready.erase(record.job.rank());
   record.is_ready = false;
+  // Whether it is there or not: a job is in one of the two sets at most.
   later_.erase({record.job.eligible_time, record.job.id});
 }
 
@@ -301,12 +313,14 @@ void ClusterSnapshot::set_elements(JobId job, std::uint32_t element_count,
   // One element fewer of a job that was ready before is nothing new to rank against.
   if (was_startable && record.is_ready) {
     record.ready_revision = ready_revision;
+    // The entry that refresh_ready() has just added.
     ready_log_.entries.pop_back();
   }
 }
 
 void ClusterSnapshot::take(std::uint32_t slot, NodeAmount& amount) {
   CHECK(amount.node.value() < node_count(), "node {}", amount.node.value());
+  // Charged with its partition's quota, so that giving back needs no look at the partition.
   amount = inventory_->charged(std::move(amount), slots_[slot].partition);
   free_.subtract(amount);
   shares_[amount.node.value()].push_back({slot, amount});
@@ -332,6 +346,7 @@ void ClusterSnapshot::insert_end(std::uint32_t slot) {
   const RunningJob& job = slots_[slot];
   ExpectedEnd end{job.end, job.id, slot};
   if (job.nodes.size() == 1) end.sole_node = job.nodes.front().node;
+  // A vector in order, though inserting moves what is behind: a search walks it from end to end.
   ends_.insert(std::ranges::lower_bound(ends_, end), end);
 }
 
@@ -393,6 +408,7 @@ void ClusterSnapshot::change_end(JobId job, TimePoint end) {
   erase_end(slot);
   slots_[slot].end = end;
   insert_end(slot);
+  // Nothing became free, but what was planned by the old end is no longer right.
   for (const NodeAmount& amount : slots_[slot].nodes) mark_freed(amount.node);
 }
 

@@ -26,8 +26,10 @@ class EarliestStartSearch final : public Availability {
 
   std::optional<FuturePlacement> run() {
     prepare();
+    // A memory lets it begin shortly before the last answer.
     if (!resume()) begin();
     while (advance()) {
+      // The highest sums until here: a checkpoint holds while even those did not suffice.
       most_.raise(state_.sums);
       if (!is_worth_trying()) {
         remember();
@@ -77,6 +79,7 @@ class EarliestStartSearch final : public Availability {
     for (std::uint32_t i = 0; i < timeline_.slots_.size(); ++i) {
       const Timeline::Slot& slot = timeline_.slots_[i];
       if (slot.is_released || !question_.allowed.test(slot.amount.node)) continue;
+      // Ends as well: a window that is over gives its room back.
       boundaries_.push_back({slot.start, i, true});
       last_boundary_ = std::max(last_boundary_, slot.start);
       if (slot.end.is_never()) continue;
@@ -87,6 +90,7 @@ class EarliestStartSearch final : public Availability {
     const auto& ends = timeline_.snapshot_.ends();
     while (overdue_ < ends.size() && ends[overdue_].end <= timeline_.now_) ++overdue_;
     next_end_ = overdue_;
+    // Those count as gone already, in the timeline's free amounts.
     if (timeline_.options_.is_overdue_free) overdue_ = 0;
   }
 
@@ -94,6 +98,7 @@ class EarliestStartSearch final : public Availability {
   void begin() {
     state_ = {
         timeline_.now_, timeline_.free_, std::vector<Candidate>(timeline_.free_.node_count()), {}};
+    // Only nodes with room now: the others carry nothing until something ends there.
     question_.room.for_each([this](NodeIndex node) { recount(node); });
     most_ = state_.sums;  // room that is there now may be gone by the first end
   }
@@ -114,6 +119,7 @@ class EarliestStartSearch final : public Availability {
   /// False: with all that the changed nodes have free by then the job may be worth trying before,
   /// or there is none.
   bool bring_up_to_date(std::optional<SearchCheckpoint>& checkpoint) {
+    // Overdue jobs end a grace after now, which moves: nothing kept is right then.
     if (!checkpoint || overdue_ > 0) return false;
     SearchCheckpoint& known = *checkpoint;
     const TimePoint from = known.state.time;
@@ -121,6 +127,8 @@ class EarliestStartSearch final : public Availability {
     for (const NodeIndex node : memory_->changed) {
       if (!question_.allowed.test(node)) continue;
       const FreeRow row = timeline_.row_without_windows(node, from);
+      // As much as the node could have by then at most, windows aside: if even that does not
+      // suffice, no instant before was worth trying.
       if (const auto candidate = candidate_at(fitter_, node, row.view()))
         count_in(known.most, *candidate, 1);
     }
@@ -135,12 +143,15 @@ class EarliestStartSearch final : public Availability {
   }
   void look_again(NodeIndex node, TimePoint from) {
     state_.future.set(node, timeline_.row_at(node, from));
+    // recount() looks at windows from the state's time on: it must be the one at which the node
+    // changed last, as in a full walk.
     state_.time = timeline_.last_change(node, from);
     recount(node);
   }
   /// Past what has happened until `from`.
   void skip_to(TimePoint from) {
     const auto& ends = timeline_.snapshot_.ends();
+    // By halves: the ends before it may be thousands.
     const auto is_past = [&](const ExpectedEnd& end) { return end.end <= from; };
     next_end_ = static_cast<std::size_t>(std::partition_point(ends.begin(), ends.end(), is_past) -
                                          ends.begin());
@@ -151,6 +162,7 @@ class EarliestStartSearch final : public Availability {
   }
   /// What follows a checkpoint must be walked again, so each is made as late as its purpose lets.
   void remember() {
+    // A search that has failed depends on how often: it leaves nothing.
     if (memory_ == nullptr || failed_count_ > 0) return;
     if (!memory_->early && is_nearly_enough()) memory_->early = SearchCheckpoint{state_, most_};
     if (is_last_before_expected()) memory_->late = SearchCheckpoint{state_, most_};
@@ -167,6 +179,7 @@ class EarliestStartSearch final : public Availability {
   TimePoint next_time() const {
     TimePoint next = TimePoint::never();
     const auto& ends = timeline_.snapshot_.ends();
+    // All overdue jobs are expected to end at this one instant.
     if (overdue_ > 0) next = timeline_.now_ + timeline_.options_.overdue_grace;
     if (next_end_ < ends.size()) next = std::min(next, ends[next_end_].end);
     if (next_planned_ < timeline_.planned_by_end_.size())
@@ -196,6 +209,7 @@ class EarliestStartSearch final : public Availability {
   void apply_ends() {
     const auto& ends = timeline_.snapshot_.ends();
     if (overdue_ > 0 && state_.time == timeline_.now_ + timeline_.options_.overdue_grace) {
+      // The first `overdue_` of the ends, which next_end_ has passed already.
       for (std::size_t i = 0; i < overdue_; ++i) release(ends[i]);
       overdue_ = 0;
     }
@@ -203,6 +217,7 @@ class EarliestStartSearch final : public Availability {
       release(ends[next_end_]);
   }
   void release(const ExpectedEnd& end) {
+    // A job on one node is judged without a look at its slot, which is seldom in the cache.
     if (end.is_on_one_node() && !question_.allowed.test(end.sole_node)) return;
     for (const NodeAmount& amount : timeline_.snapshot_.running_slot(end.slot).nodes) {
       change(amount, true);
@@ -235,6 +250,7 @@ class EarliestStartSearch final : public Availability {
     }
   }
   void change(const NodeAmount& amount, bool is_release) {
+    // Nodes that are not allowed are not kept up: nobody asks for them.
     if (!question_.allowed.test(amount.node)) return;
     is_release ? state_.future.add(amount) : state_.future.subtract(amount);
     dirty_.push_back(amount.node);
@@ -258,6 +274,7 @@ class EarliestStartSearch final : public Availability {
   }
 
   bool is_enough(const SearchSums& sums) const {
+    // The cheapest tests first; this is asked at every instant.
     if (sums.nodes < question_.limits.min || sums.tasks < tasks_wanted_) return false;
     if (sums.required < fitter_.demand().required_count) return false;
     const auto& needs = fitter_.demand().per_job;
@@ -268,7 +285,9 @@ class EarliestStartSearch final : public Availability {
   }
   bool is_worth_trying() const {
     if (!is_enough(state_.sums)) return false;
+    // After the last boundary nothing lies ahead, and room only grows.
     if (failed_count_ >= kTryMax && state_.time < last_boundary_) return false;
+    // At the last end of all it is tried in any case: there will be no later chance.
     if (cost_ >= kCostMax && !has_grown() && !next_time().is_never()) return false;
     return !fitter_.request().is_contiguous || longest_run() >= question_.limits.min;
   }
@@ -285,6 +304,7 @@ class EarliestStartSearch final : public Availability {
   std::uint32_t longest_run() const {
     std::uint32_t best = 0;
     std::uint32_t run = 0;
+    // By index, including nodes that are not allowed: those carry nothing and end a run.
     for (const Candidate& candidate : state_.candidates) {
       run = candidate.tasks > 0 ? run + 1 : 0;
       best = std::max(best, run);
