@@ -30,6 +30,20 @@ Caller caller_of(const Identity& identity, const std::string& name, TimePoint un
 }
 
 /// The controller behind HTTP, without threads between.
+/// The four that have tokens.
+class KnownUsers final : public api::UserDirectory {
+ public:
+  std::optional<std::pair<UserId, GroupId>> find(const std::string& name) const override {
+    for (const auto& [known, identity] :
+         {std::pair("alice", testing::kAlice), std::pair("bob", testing::kBob),
+          std::pair("operator", kOperator), std::pair("root", testing::kRoot)}) {
+      if (name == known) return std::pair(identity.user, identity.group);
+    }
+    return std::nullopt;
+  }
+  api::UserAccount account(UserId) const override { return {}; }
+};
+
 class Port final : public api::ApiPort {
  public:
   Port(kj::AsyncIoContext& io, const std::string& folder, bool is_lasting)
@@ -153,15 +167,7 @@ class Port final : public api::ApiPort {
     return cluster_ == nullptr ? TimePoint::from_seconds(1'000'000) : cluster_->now();
   }
   kj::Timer& timer() override { return io_.provider->getTimer(); }
-  std::optional<std::pair<UserId, GroupId>> find_user(const std::string& name) override {
-    for (const auto& [known, identity] :
-         {std::pair("alice", testing::kAlice), std::pair("bob", testing::kBob),
-          std::pair("operator", kOperator), std::pair("root", testing::kRoot)}) {
-      if (name == known) return std::pair(identity.user, identity.group);
-    }
-    return std::nullopt;
-  }
-  UserAccount user_account(UserId) override { return {}; }
+  const api::UserDirectory& users() const override { return users_; }
   kj::Promise<Result<TokenAnswer>> ask_tokens(TokenQuestion question) override {
     return answer(*tokens_, question);
   }
@@ -212,6 +218,7 @@ class Port final : public api::ApiPort {
   kj::AsyncIoContext& io_;
   bool is_lasting_;
   ServerSettings settings_;
+  KnownUsers users_;
   std::unique_ptr<MetricStore> metrics_;
   std::unique_ptr<TokenStore> tokens_;
   std::unique_ptr<LogStore> logs_;  ///< null where nothing lasts

@@ -36,15 +36,15 @@ TEST(ClusterState, CopyIsEqualAndGoesOnEqually) {
 
 TEST(ClusterState, EveryChangeShowsInTheHash) {
   Log log;
-  std::set<std::uint64_t> seen = {log.state().hash()};
+  std::set<std::uint64_t> seen = {log.state().jobs().hash()};
   const JobId job = log.submit(spec_of());
-  EXPECT_TRUE(seen.insert(log.state().hash()).second);
+  EXPECT_TRUE(seen.insert(log.state().jobs().hash()).second);
   log.start(job, {grant_of(0, 0, 1)});
-  EXPECT_TRUE(seen.insert(log.state().hash()).second);
+  EXPECT_TRUE(seen.insert(log.state().jobs().hash()).second);
   log.step(job, kBatchStep, {grant_of(0, 0, 1)});
-  EXPECT_TRUE(seen.insert(log.state().hash()).second);
+  EXPECT_TRUE(seen.insert(log.state().jobs().hash()).second);
   log.end(job, JobState::kFailed, true);
-  EXPECT_TRUE(seen.insert(log.state().hash()).second);
+  EXPECT_TRUE(seen.insert(log.state().jobs().hash()).second);
 }
 
 TEST(ClusterState, ArraySplitsAndItsLastElementKeepsTheId) {
@@ -104,10 +104,10 @@ TEST(ClusterState, AReleasedNodesPartOfAStepIsKept) {
   log.start(job, {grant_of(0, 0, 1), grant_of(1, 0, 1)});
   log.step(job, 0, {grant_of(0, 0, 1), grant_of(1, 0, 1)});
   log.end(job, JobState::kTimeout, false);
-  const std::uint64_t before = log.state().hash();
+  const std::uint64_t before = log.state().jobs().hash();
   log.add({NodeReleased{
       job, NodeIndex(0), {StepPart{0, ExitStatus::exited(3), Usage{1, 2, 30}, "why"}}}});
-  EXPECT_NE(log.state().hash(), before);
+  EXPECT_NE(log.state().jobs().hash(), before);
   const StepState& step = log.job(job).run->steps.at(0);
   EXPECT_TRUE(step.is_running());
   EXPECT_EQ(step.exit, ExitStatus::exited(3));

@@ -134,7 +134,7 @@ Result<Layered> layered(const std::string& text, const Layers& layers, const Sit
 }
 
 /// Parses the body and packs the code: by a worker.
-Result<Wish> wish_of(const HttpRequest& request, const ApiPort::UserAccount& user) {
+Result<Wish> wish_of(const HttpRequest& request, const UserAccount& user) {
   const Json body = TRY(body_of(request));
   Wish wish;
   TRY(refuse_fields(body, {"unmanaged"}, "create the experiment without it"));
@@ -181,8 +181,8 @@ kj::Promise<HttpReply> submit_wish(ApiPort& port, const Caller& caller, Wish wis
 kj::Promise<HttpReply> create(ApiPort& port, HttpRequest request) {
   const Caller caller = request.caller;
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
-  auto parse = [&port, shared = std::move(shared)] {
-    return wish_of(*shared, port.user_account(shared->caller.identity.user));
+  auto parse = [&users = port.users(), shared = std::move(shared)] {
+    return wish_of(*shared, users.account(shared->caller.identity.user));
   };
   return work<Wish>(port, std::move(parse))
       .then([&port, caller](Result<Wish> read) -> kj::Promise<HttpReply> {

@@ -2,14 +2,14 @@
 
 namespace muster::api {
 
-std::shared_ptr<JobSpec> plain_job(const ApiPort::UserAccount& user, std::string_view command) {
+std::shared_ptr<JobSpec> plain_job(const UserAccount& user, std::string_view command) {
   auto job = std::make_shared<JobSpec>();
   job->text.set(JobText::kWorkDir, user.home);
   job->text.set(JobText::kCommand, std::string(command));
   return job;
 }
 
-std::string plain_environment(const ApiPort::UserAccount& user, const std::string& name) {
+std::string plain_environment(const UserAccount& user, const std::string& name) {
   std::string block;
   for (const std::string& variable :
        {std::string("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),

@@ -9,9 +9,9 @@
 namespace muster::api {
 
 /// The user's home as its folder. `command`: what squeue shows of it.
-std::shared_ptr<JobSpec> plain_job(const ApiPort::UserAccount& user, std::string_view command);
+std::shared_ptr<JobSpec> plain_job(const UserAccount& user, std::string_view command);
 /// A login's variables, and none of anybody's own: NUL-separated NAME=VALUE.
-std::string plain_environment(const ApiPort::UserAccount& user, const std::string& name);
+std::string plain_environment(const UserAccount& user, const std::string& name);
 
 /// One task that serves, once, and writes nowhere: what goes wrong it tells the controller. Of
 /// `like` are folder, limits and place.

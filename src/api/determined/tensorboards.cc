@@ -182,9 +182,8 @@ std::string words_of(const Wish& wish) {
   return words;
 }
 
-Result<SubmitJob> submission_of(const Wish& wish, const Sources& sources,
-                                const ApiPort::UserAccount& user, std::string environment,
-                                std::string_view cluster) {
+Result<SubmitJob> submission_of(const Wish& wish, const Sources& sources, const UserAccount& user,
+                                std::string environment, std::string_view cluster) {
   auto job = service_job(*sources.like, ServiceKind::kTensorboard);
   job->text.set(JobText::kWorkDir, user.home);
   job->text.set(JobText::kComment, description_of(wish));
@@ -316,8 +315,7 @@ kj::Promise<HttpReply> submit(ApiPort& port, const Caller& caller, SubmitJob job
 
 /// The caller's own environment, his experiment's, or a plain one.
 kj::Promise<Result<std::string>> environment_for(ApiPort& port, const Wish& wish,
-                                                 const Sources& sources,
-                                                 const ApiPort::UserAccount& user,
+                                                 const Sources& sources, const UserAccount& user,
                                                  const std::string& name) {
   if (wish.environment) return Result<std::string>(environment_block(*wish.environment));
   if (sources.environment.value() != 0) return port.blob(sources.environment);
@@ -331,7 +329,7 @@ kj::Promise<HttpReply> launch(ApiPort& port, HttpRequest request) {
     Caller caller;
     Wish wish;
     Sources sources = {};
-    ApiPort::UserAccount user = {};
+    UserAccount user = {};
   };
   auto shared = std::make_shared<Launch>(Launch{request.caller, std::move(wish).value()});
   return look<Sources>(port, request.caller,
@@ -342,8 +340,9 @@ kj::Promise<HttpReply> launch(ApiPort& port, HttpRequest request) {
         if (!sources.has_value()) return error_reply(sources.error());
         shared->sources = std::move(sources).value();
         return port
-            .work(
-                [&port, shared] { shared->user = port.user_account(shared->caller.identity.user); })
+            .work([&users = port.users(), shared] {
+              shared->user = users.account(shared->caller.identity.user);
+            })
             .then([&port, shared] {
               return environment_for(port, shared->wish, shared->sources, shared->user,
                                      shared->caller.claims.user_name);

@@ -9,8 +9,8 @@ kj::Promise<Result<GroupId>> ApiPort::confirm(const TokenClaims& claims) {
   // outlive the account either.
   if (claims.scope == TokenScope::kTask) return Result<GroupId>(claims.group);
   const auto look_up = [this, claims]() -> kj::Promise<Result<GroupId>> {
-    return api::work<GroupId>(*this, [this, claims]() -> Result<GroupId> {
-      const auto user = find_user(claims.user_name);
+    return api::work<GroupId>(*this, [&users = users(), claims]() -> Result<GroupId> {
+      const auto user = users.find(claims.user_name);
       if (user && user->first == claims.user) return user->second;
       // One without an account is known by the number alone.
       if (!user && claims.user_name == std::to_string(claims.user.value())) return claims.group;

@@ -15,6 +15,7 @@
 #include "api/http/connection_book.h"
 #include "api/http/http_message.h"
 #include "api/http/service_book.h"
+#include "api/http/user_directory.h"
 #include "base/result.h"
 #include "gateway/gateway.h"
 #include "store/metrics/metric_questions.h"
@@ -50,7 +51,9 @@ class ApiPort {
                                    std::function<void(const ClusterState&)> see) = 0;
   /// As `answer` of metric_questions.h, elsewhere.
   virtual kj::Promise<Result<MetricAnswers>> measure(std::vector<MetricQuestion> questions) = 0;
-  /// Runs what takes long, elsewhere: compression, large texts.
+  /// Runs what takes long on another thread: compression, large texts, look-ups of users. Requires:
+  /// the computation uses values that nobody else has meanwhile, users() and settings(), and
+  /// nothing else of this port.
   virtual kj::Promise<void> work(std::function<void()> computation) = 0;
 
   /// What runs say of themselves and nobody decides by: kept while the controller runs.
@@ -69,13 +72,8 @@ class ApiPort {
 
   virtual TimePoint now() const = 0;
   virtual kj::Timer& timer() = 0;
-  // The machine's users. May ask a name service: for workers.
-  struct UserAccount {
-    std::string home = "/";
-    std::string shell = "/bin/sh";
-  };
-  virtual std::optional<std::pair<UserId, GroupId>> find_user(const std::string& name) = 0;
-  virtual UserAccount user_account(UserId user) = 0;
+  /// Lives as long as the port.
+  virtual const UserDirectory& users() const = 0;
 
   /// As `answer` of token_questions.h, elsewhere.
   virtual kj::Promise<Result<TokenAnswer>> ask_tokens(TokenQuestion question) = 0;
@@ -105,6 +103,7 @@ class ApiPort {
     std::uint32_t token_days = 30;  ///< the longest that a token lasts
     SiteDefaults site_defaults;
   };
+  /// Does not change while the controller runs.
   virtual const ServerSettings& settings() const = 0;
 };
 

@@ -45,9 +45,16 @@ struct Known {
 /// to it before it goes.
 class Import {
  public:
-  Import(ApiPort& port, HttpRequest request) : port_(port), request_(std::move(request)) {}
+  Import(ApiPort& port, HttpRequest request)
+      : port_(port),
+        users_(port.users()),
+        settings_(port.settings()),
+        request_(std::move(request)) {
+    context_.now = port.now();
+  }
 
   const Caller& caller() const { return request_.caller; }
+  /// On a worker, before the rest: without the port.
   Status read();
   void learn(const ClusterState& state);
   kj::Promise<void> run();
@@ -86,6 +93,8 @@ class Import {
   }
 
   ApiPort& port_;
+  const UserDirectory& users_;
+  const ApiPort::ServerSettings& settings_;
   HttpRequest request_;
   std::vector<Line> lines_;
   std::size_t next_ = 0;
@@ -100,13 +109,12 @@ class Import {
 // ---- before anything is taken ----
 
 ImportOwner Import::owner_named(const std::string& name) {
-  const ApiPort::ServerSettings& details = port_.settings();
-  ImportOwner owner{details.operator_user, details.operator_group, name};
-  if (const auto user = port_.find_user(name)) {
+  ImportOwner owner{settings_.operator_user, settings_.operator_group, name};
+  if (const auto user = users_.find(name)) {
     owner.user = user->first;
     owner.group = user->second;
   }
-  owner.home = port_.user_account(owner.user).home;
+  owner.home = users_.account(owner.user).home;
   return owner;
 }
 
@@ -121,8 +129,7 @@ Status Import::read_source(const Json& record) {
   context_.source = text_field(record, "id").value_or("");
   if (context_.source.empty() || context_.source.find('/') != std::string::npos)
     return fail(wrong("the source record has no id of its cluster"));
-  context_.now = port_.now();
-  context_.unknown = owner_named(port_.settings().operator_name);
+  context_.unknown = owner_named(settings_.operator_name);
   return {};
 }
 

@@ -97,12 +97,12 @@ kj::Promise<HttpReply> revoke_all(ApiPort& port, HttpRequest request) {
   const Caller caller = request.caller;
   const std::string name = text_field(*body, "username").value_or(caller.claims.user_name);
   return work<UserId>(port,
-                      [&port, name, caller]() -> Result<UserId> {
+                      [&users = port.users(), name, caller]() -> Result<UserId> {
                         if (name == caller.claims.user_name) return caller.identity.user;
                         if (!caller.identity.is_operator)
                           return fail(ErrorCode::kPermissionDenied,
                                       "only operators revoke tokens of others", "");
-                        if (const auto user = port.find_user(name)) return user->first;
+                        if (const auto user = users.find(name)) return user->first;
                         return fail(ErrorCode::kNotFound, "there is no user " + name, "");
                       })
       .then([&port, now = port.now()](Result<UserId> user) -> kj::Promise<HttpReply> {

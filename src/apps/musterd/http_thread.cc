@@ -5,7 +5,6 @@
 #include <netinet/tcp.h>
 #include <pwd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 
 #include "api/http_service.h"
 #include "apps/musterd/gateway_host.h"
+#include "apps/musterd/machine_users.h"
 #include "apps/musterd/threads.h"
 #include "records/page_codec.h"
 #include "wire/acceptor.h"
@@ -112,31 +112,7 @@ class HttpThread final : public api::ApiPort {
   }
   TimePoint now() const override { return cluster_now(); }
   kj::Timer& timer() override { return timer_; }
-  // This and the next run on workers, as ApiPort asks: they use nothing of this object.
-  std::optional<std::pair<UserId, GroupId>> find_user(const std::string& name) override {
-    std::vector<char> buffer(1 << 16);
-    passwd entry{};
-    passwd* found = nullptr;
-    if (::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
-        found == nullptr)
-      return std::nullopt;
-    return std::pair(UserId(found->pw_uid), GroupId(found->pw_gid));
-  }
-  UserAccount user_account(UserId user) override {
-    std::vector<char> buffer(1 << 16);
-    passwd entry{};
-    passwd* found = nullptr;
-    UserAccount server_settings;
-    if (::getpwuid_r(user.value(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
-        found == nullptr)
-      return server_settings;
-    struct stat home {};
-    const bool is_there =
-        found->pw_dir[0] == '/' && ::stat(found->pw_dir, &home) == 0 && S_ISDIR(home.st_mode);
-    server_settings.home = is_there ? found->pw_dir : "/tmp";  // such as nobody's
-    if (found->pw_shell[0] == '/') server_settings.shell = found->pw_shell;
-    return server_settings;
-  }
+  const api::UserDirectory& users() const override { return users_; }
   const ServerSettings& settings() const override { return settings_; }
 
  private:
@@ -146,6 +122,7 @@ class HttpThread final : public api::ApiPort {
   kj::Timer& timer_;
   kj::Network& network_;
   ServerSettings settings_;
+  MachineUsers users_;
   std::unordered_map<TrialId, RunnerStatus> runners_;
   api::ServiceBook services_;
   api::KnownCallers known_;

@@ -188,8 +188,9 @@ struct ForgetMetrics {
 using ToMetrics = std::variant<StoreReport, BeginMetrics, MetricsAsked, ForgetMetrics>;
 
 // ---- to the workers ----
-/// A computation over values that nobody else has meanwhile: compression, large texts, look-ups of
-/// users. The only message that is a function.
+/// A computation over values that nobody else has meanwhile, and over what never changes while the
+/// controller runs (settings, the machine's accounts): compression, large texts, look-ups of users.
+/// The only message that is a function.
 struct BackgroundWork {
   std::function<void()> compute;
   std::uint64_t token = 0;
