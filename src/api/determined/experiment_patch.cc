@@ -1,3 +1,6 @@
+// A PATCH says what is to be; the core's request says what changes. Absent fields stay, and
+// numbers of which only some are given are filled up from what is known.
+
 #include "api/determined/experiment_patch.h"
 
 #include <fmt/format.h>
@@ -77,12 +80,14 @@ Result<UpdateExperiment> experiment_update(const Json& body, ExperimentId id,
   update.name = text_field(body, "name");
   update.description = text_field(body, "description");
   update.notes = text_field(body, "notes");
+  // The list replaces all labels: what is known and not in it goes.
   if (const auto labels = texts_field(body, "labels")) {
     update.add_labels = *labels;
     for (const std::string& label : known.labels.labels) {
       if (std::ranges::find(*labels, label) == labels->end()) update.remove_labels.push_back(label);
     }
   }
+  // The three numbers are one value of the core's.
   if (const Json* storage = TRY(section(body, "checkpointStorage")))
     update.retention = TRY(retention_of(*storage, known.retention));
   if (const Json* resources = TRY(section(body, "resources")))

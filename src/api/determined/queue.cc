@@ -1,4 +1,6 @@
 // The queue as experiments stand in it. Source: Determined 0.38, job queue.
+// Experiments stand for the jobs of their trials: the list is of those that have trials left, and
+// a change is a change of the experiment, not of a place in Slurm's queue.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 namespace muster::api {
 namespace {
 
+// One that has a trial that runs counts as scheduled, though more of its trials wait.
 std::string queue_state(const ClusterState& state, const Experiment& experiment) {
   return view_of(experiment, state, QueryDetail::kBrief).trials.running > 0 ? "STATE_SCHEDULED"
                                                                             : "STATE_QUEUED";
@@ -33,13 +36,16 @@ Json queued_json(const ClusterState& state, const Experiment& experiment) {
       {"userId", user_number(experiment.spec->user)},
       {"submissionTime", time_json(experiment.submit_time)},
       {"resourcePool", pool_of(state, *experiment.spec)},
+      // Trials save a checkpoint and go on later: preemptible in Determined's sense.
       {"isPreemptible", true},
       {"priority", experiment.share.priority},
       {"weight", experiment.share.weight},
+      // Slots of what runs and of what waits: what the experiment still asks for.
       {"requestedSlots", slots * (view.trials.running + view.trials.queued)},
       {"allocatedSlots", slots * view.trials.running},
       {"progress", experiment.progress},
       {"workspaceId", 1},
+      // jobsAhead is not counted: it would be the planner's to say.
       {"summary", Json::Object{{"state", queue_state(state, experiment)}, {"jobsAhead", 0}}}};
   return Json::Object{{"full", std::move(full)}};
 }
@@ -49,6 +55,7 @@ bool is_wanted(const HttpRequest& request, const std::vector<std::string>& state
                const ClusterState& state, const Experiment& experiment) {
   const std::string_view pool = request.parameter("resourcePool");
   if (!pool.empty() && pool != pool_of(state, *experiment.spec)) return false;
+  // A state that is not named lets everything through.
   return states.empty() ||
          std::ranges::find(states, queue_state(state, experiment)) != states.end();
 }
@@ -88,6 +95,7 @@ Result<UpdateExperiment> update_of(const Json& change) {
                   "give it a priority or a weight");
     }
   }
+  // Beyond the numbers that are priorities the core refuses it.
   if (const auto priority = whole_field(change, "priority"))
     update.priority =
         static_cast<std::uint32_t>(std::clamp<std::int64_t>(*priority, 0, UINT32_MAX));

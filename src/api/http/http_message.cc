@@ -3,6 +3,7 @@
 namespace muster::api {
 
 std::string_view HttpRequest::parameter(std::string_view name) const {
+  // The last one wins, where a client repeats a parameter.
   for (auto found = query.rbegin(); found != query.rend(); ++found) {
     if (found->first == name) return found->second;
   }
