@@ -18,10 +18,12 @@ std::string_view error_code_name(ErrorCode code) {
                                                               "corruption",
                                                               "unimplemented",
                                                               "internal"};
+  // A message of a newer version may hold a number beyond the table.
   const auto index = static_cast<std::size_t>(code);
   return index < kNames.size() ? kNames[index] : "unknown";
 }
 
+// Causes stand in HTTP replies: clients compare the words.
 std::string_view error_cause_name(ErrorCause cause) {
   switch (cause) {
     case ErrorCause::kNone: return "";
