@@ -18,7 +18,6 @@ std::string_view error_code_name(ErrorCode code) {
                                                               "corruption",
                                                               "unimplemented",
                                                               "internal"};
-  // A message of a newer version may hold a number beyond the table.
   const auto index = static_cast<std::size_t>(code);
   return index < kNames.size() ? kNames[index] : "unknown";
 }

@@ -48,6 +48,7 @@ Status update_resources(const Json& resources, const ExperimentSpec& spec,
     if (*slots < 1)
       return fail(ErrorCode::kInvalidArgument, "resources.maxSlots: give a number from 1",
                   "pause the experiment to give it none");
+    // max_slots counts slots and a search counts trials: both bounds are set.
     update.max_concurrent = trials_at_once(*slots, spec);
     update.max_slots = static_cast<std::uint32_t>(std::min<std::int64_t>(*slots, UINT32_MAX));
   }
@@ -75,6 +76,7 @@ Result<UpdateExperiment> experiment_update(const Json& body, ExperimentId id,
                                            const PatchedExperiment& known) {
   UpdateExperiment update;
   update.experiment = id;
+  // Types first: text_field() treats a value of another type as absent.
   TRY(check_texts(body, {"name", "description", "notes", "visibility"}));
   TRY(check_text_lists(body, {"labels"}));
   update.name = text_field(body, "name");

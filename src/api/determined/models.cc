@@ -36,6 +36,7 @@ Json kept_or(const Json& body, const char* name, Json otherwise) {
 std::string merged_body(const Document& document, const Json& request) {
   Json body = body_of(document);
   for (const char* name : kKept) {
+    // A null leaves the member as it was: field() counts it as absent.
     if (const Json* value = field(request, name)) body.member(name) = *value;
   }
   return json_text(body);
@@ -158,6 +159,7 @@ Status sort(const ClusterState& state, std::vector<DocumentRef>& models,
   const auto versions = [&state](const One& one) {
     return state.catalog().all(DocumentKind::kModelVersion, one->id).size();
   };
+  // The keys are those of Determined's SortBy; its other values are refused by name.
   return sort_list<One>(
       request, models,
       {sort_key<One>("SORT_BY_NAME", [](const One& one) { return one->name; }),
@@ -196,6 +198,7 @@ bool is_wanted(const HttpRequest& request, std::optional<bool> is_archived, cons
 }
 
 kj::Promise<HttpReply> list_models(ApiPort& port, HttpRequest request) {
+  // Shared, since both continuations read the request after this function has returned.
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
   using All = std::vector<Json>;
   return look<All>(port, shared->caller,
@@ -336,6 +339,8 @@ kj::Promise<HttpReply> list_versions(ApiPort& port, HttpRequest request) {
       .then([&port, shared](HttpReply reply) -> kj::Promise<HttpReply> {
         if (reply.status != 200) return reply;
         auto list = parse_json(reply.body);
+        // Determined's reply has the model beside the list, and show_versions() shows versions
+        // alone.
         return look<Json>(port, shared->caller,
                           [shared](const ClusterState& state) -> Result<Json> {
                             const DocumentRef model = TRY(find_document(state, DocumentKind::kModel,
@@ -390,6 +395,7 @@ kj::Promise<HttpReply> delete_version(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> list_labels(ApiPort& port, HttpRequest request) {
   const auto workspace = id_parameter(request, "workspaceId");
   if (!workspace.has_value()) return error_reply(workspace.error());
+  // 0: the parameter is absent.
   const bool is_first = *workspace == 0 || *workspace == kFirstWorkspaceId;
   return look<Json>(
              port, request.caller,

@@ -54,7 +54,6 @@ struct Counts {
 class PlaceCounts {
  public:
   explicit PlaceCounts(const ClusterState& state) {
-    // Looked up once for each pair of names: there may be thousands of experiments.
     std::map<std::pair<std::string, std::string>, Place> known;
     for (const auto& [id, experiment] : state.experiments().experiments()) {
       const ExperimentLabels& labels = experiment.labels;
@@ -105,6 +104,8 @@ Json workspace_json(const PlaceCounts& counts, const Document& workspace) {
                       {"pinned", false},
                       {"numProjects", counts.projects_in(workspace.id)},
                       {"numExperiments", counts.of_workspace(id).experiments},
+                      // Determined's other states are of a deletion under way, which is one step
+                      // here.
                       {"state", "WORKSPACE_STATE_UNSPECIFIED"},
                       {"errorMessage", ""}};
 }
@@ -179,6 +180,7 @@ bool is_wanted(const HttpRequest& request, std::optional<bool> is_archived, cons
          (!is_archived || *is_archived == place.is_archived);
 }
 
+// Requires: of workspace_json or project_json, which always write the two.
 std::int64_t number_of(const Json& place) { return *place.find("id")->whole(); }
 std::string name_of(const Json& place) { return *place.find("name")->text(); }
 
@@ -271,7 +273,6 @@ kj::Promise<HttpReply> create_project(ApiPort& port, HttpRequest request) {
   // The first workspace has one project, and no more can be made in it.
   if (!workspace)
     return error_reply({ErrorCode::kFailedPrecondition,
-                        // Names are unique within a workspace.
                         "the workspace Uncategorized takes no projects", "create a workspace"});
   Document project;
   project.kind = DocumentKind::kProject;
@@ -399,6 +400,7 @@ kj::Promise<HttpReply> set_notes(ApiPort& port, HttpRequest request, bool is_add
   };
   return change_place(port, request, DocumentKind::kProject, change,
                       [](const ClusterState&, const Document& stored) -> Result<Json> {
+                        // The change has set the notes: they are found.
                         return Json(Json::Object{{"notes", *body_of(stored).find("notes")}});
                       });
 }
@@ -493,8 +495,8 @@ kj::Promise<HttpReply> store_config(ApiPort& port, HttpRequest request, const Js
                              fmt::format("there is a template named {} already", name), "");
                if (known == nullptr && before == Before::kPresent)
                  return fail(ErrorCode::kNotFound, fmt::format("there is no template {}", name),
-                             // A new one has no id yet.
                              "");
+               // 0: a new one has no id yet.
                return known == nullptr ? 0 : known->id;
              })
       .then([&port, request,

@@ -257,10 +257,10 @@ kj::Promise<HttpReply> show_metadata(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "a run");
   if (!id.has_value()) return error_reply(id.error());
   return look<Json>(port, request.caller,
-                    // Nobody has set any: an empty object.
                     [id = *id](const ClusterState& state) -> Result<Json> {
                       const DocumentRef found =
                           state.catalog().find(DocumentKind::kRunMetadata, id);
+                      // Nobody has set any: an empty object.
                       if (found == nullptr) return Json(Json::Object{});
                       return parse_json(found->body);
                     })

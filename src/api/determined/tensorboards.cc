@@ -129,6 +129,7 @@ struct Sources {
 };
 
 Result<TensorboardRun*> run_of(Sources& sources, const ClusterState& state, ExperimentId id) {
+  // One by one: kRunsMax bounds the list.
   for (TensorboardRun& run : sources.runs) {
     if (run.experiment == id) return &run;
   }
@@ -137,6 +138,7 @@ Result<TensorboardRun*> run_of(Sources& sources, const ClusterState& state, Expe
     return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()),
                 "see muster experiment list");
   sources.runs.push_back({id, experiment->labels.name, experiment->spec, {}});
+  // Valid until the next call, which may move the list.
   return &sources.runs.back();
 }
 
@@ -276,6 +278,7 @@ Json tensorboard_json(const ServiceJob& service, const ServiceBook& book) {
 }
 
 Json config_json(const ServiceJob& service) {
+  // The seconds are among the job's words, as the ids are.
   const auto idle = ids_in(*service.spec, "idle");
   return Json::Object{
       {"description", std::string(service.spec->get(JobText::kComment))},
@@ -285,8 +288,8 @@ Json config_json(const ServiceJob& service) {
 
 bool is_tensorboard(const JobSpec& spec) { return service_kind(spec) == ServiceKind::kTensorboard; }
 
+// A name that is another cluster's finds nothing.
 Result<ServiceJob> find_tensorboard(const ClusterState& state, std::string_view cluster,
-                                    // A name that is another cluster's finds nothing.
                                     std::string_view name) {
   const auto run = parse_service_name(cluster, name);
   const Job* job = run ? state.jobs().find(run->job) : nullptr;

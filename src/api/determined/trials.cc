@@ -46,6 +46,7 @@ kj::Promise<HttpReply> show_trial(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> kill_trial(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "a trial");
   if (!id.has_value()) return error_reply(id.error());
+  // A trial ends with its job, which is what can be cancelled.
   return look<JobId>(port, request.caller,
                      [trial = TrialId(*id)](const ClusterState& state) -> Result<JobId> {
                        const Trial* found = state.experiments().find(trial);
@@ -71,6 +72,7 @@ kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
   using All = std::vector<CheckpointDetails>;
   return look<All>(port, shared->caller,
                    [trial = TrialId(*id)](const ClusterState& state) -> Result<All> {
+                     // An unknown trial is an error and no empty list.
                      if (state.experiments().find(trial) == nullptr) {
                        return fail(ErrorCode::kNotFound,
                                    fmt::format("there is no trial {}", trial.value()), "");

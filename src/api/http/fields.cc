@@ -150,6 +150,7 @@ Result<std::optional<std::uint32_t>> id_field(const Json& object, std::string_vi
   // Ids are 32 bits here, though Determined's are 64.
   const auto value = whole_of(*found);
   if (!value || *value < 0 || *value > UINT32_MAX) return fail(no_id(name));
+  // 0 is what protobuf has for a number that was not set.
   return *value == 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(*value));
 }
 
@@ -178,6 +179,7 @@ Result<std::uint32_t> parse_id(std::string_view text, std::string_view what) {
 Result<std::int64_t> number_parameter(const HttpRequest& request, std::string_view name,
                                       std::int64_t otherwise) {
   const std::string_view text = request.parameter(name);
+  // "?offset=" is an absent parameter.
   if (text.empty()) return otherwise;
   const auto value = whole(text);
   if (!value)
@@ -195,6 +197,7 @@ Result<std::uint32_t> id_parameter(const HttpRequest& request, std::string_view 
 Result<std::optional<bool>> flag_parameter(const HttpRequest& request, std::string_view name) {
   const std::string text = lower(request.parameter(name));
   if (text.empty()) return std::optional<bool>();
+  // The spellings of Go's strconv.ParseBool, with which Determined's server reads parameters.
   if (text == "true" || text == "t" || text == "1") return std::optional(true);
   if (text == "false" || text == "f" || text == "0") return std::optional(false);
   return fail(ErrorCode::kInvalidArgument,

@@ -10,6 +10,7 @@ std::string_view HttpRequest::parameter(std::string_view name) const {
   return {};
 }
 
+// A list is one parameter that is repeated: labels=a&labels=b.
 std::vector<std::string> HttpRequest::parameters(std::string_view name) const {
   std::vector<std::string> values;
   for (const auto& [key, value] : query) {

@@ -45,6 +45,8 @@ void Router::add(Method method, std::string pattern, std::string summary, Handle
   std::vector<std::string> parts = parts_of(pattern);
   // By length first: most paths are told apart by it.
   by_size_[parts.size()].push_back(routes_.size());
+  // Closed to callers without a token, and to those with a task's, unless the callers of add()
+  // open it.
   routes_.push_back({method, std::move(pattern), std::move(summary), std::move(handler), false,
                      false, std::move(parts), std::move(parameters)});
 }
@@ -92,6 +94,7 @@ Status check_parameters(const Route& route, const HttpRequest& request) {
 }
 
 std::vector<std::string> list_parameters(std::vector<std::string> names) {
+  // Every list can be read in pages, as Determined's lists are.
   for (const char* name : {"offset", "limit"}) names.emplace_back(name);
   return names;
 }

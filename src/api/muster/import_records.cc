@@ -72,6 +72,7 @@ constexpr std::int64_t kCountMax = 1'000'000'000;
 
 std::uint32_t small_or(const Json& object, const char* name, std::uint32_t otherwise) {
   const auto value = whole_field(object, name);
+  // A count outside is treated as absent: it is no reason to lose a whole experiment.
   return value && *value >= 0 && *value <= kCountMax ? static_cast<std::uint32_t>(*value)
                                                      : otherwise;
 }
@@ -94,6 +95,7 @@ void read_config(const Json& config, ExperimentSpec& spec) {
   const Json searcher = object_or_empty(config, "searcher");
   spec.searcher = text_or(searcher, "name");
   spec.metric = text_or(searcher, "metric");
+  // true, 1 and 5 are Determined's defaults.
   spec.smaller_is_better = bool_field(searcher, "smaller_is_better").value_or(true);
   spec.time_metric = text_or(searcher, "time_metric");
   spec.slots_per_trial = small_or(object_or_empty(config, "resources"), "slots_per_trial", 1);
@@ -114,6 +116,7 @@ std::string run_root(const Json& config, const ImportOwner& owner) {
   const std::string folder = text_or(storage, "container_path");
   // Of directory and shared_fs, as Determined says where files are; else our own folder.
   if (text_or(storage, "type") == "directory" && folder.starts_with('/')) return folder;
+  // An absolute storage_path lies below host_path already.
   if (below.starts_with('/')) return below;
   if (!host.empty()) return below.empty() ? host : host + "/" + below;
   return owner.home + "/muster-runs";
@@ -163,6 +166,7 @@ std::string body_text(const Json& record, std::initializer_list<const char*> kep
 const ImportOwner& ImportContext::owner_of(const Json& record) const {
   const auto id = whole_field(record, "owner");
   const auto found = id ? owners.find(*id) : owners.end();
+  // The operator owns what nobody else does, such as records of users who were not imported.
   return found == owners.end() ? unknown : found->second;
 }
 
@@ -245,6 +249,7 @@ Result<ImportTrial> trial_of(const Json& record, ExperimentId experiment) {
   trial.last_run = std::max(trial.last_run, trial.restarts + 1);
   trial.units = static_cast<double>(whole_field(record, "stepsCompleted").value_or(0));
   if (const Json* metric = field(record, "searcherMetric")) {
+    // NaN and infinities come as texts, which metric_value() reads.
     const MetricValue value = metric_value(*metric);
     if (const double* number = std::get_if<double>(&value)) trial.metric = *number;
   }
