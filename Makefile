@@ -73,10 +73,10 @@ sim: build-all ## simulate whole clusters: make sim SEEDS=2000
 format: ## bring all C++ into its form (.clang-format)
 	@tools/format.sh
 
-lint: build-all ## layers, style rules, form, clang-tidy on changed files
+lint: build-all ## layers, style rules, form, clang-tidy over all sources (the first time most of an hour)
 	@tools/format.sh --check
 	@/usr/bin/python3 tools/tidy.py --root . --build $(BUILD)
-	@tools/clang_tidy.sh $(BUILD)
+	@tools/clang_tidy.sh $(BUILD) $(JOBS)
 
 install: build-all ## install under DESTDIR/PREFIX (default /usr/local)
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$${PREFIX:-/usr/local}"

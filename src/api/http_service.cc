@@ -1,3 +1,7 @@
+// A request from the wire to its handler, in the order in which a stranger costs least: the names
+// it asks by, its token, a place among the callers, its body, its route. Everything that is taken
+// on the way is given back when the answer has been sent.
+
 #include "api/http_service.h"
 
 #include <fmt/format.h>
@@ -24,10 +28,12 @@ constexpr Duration kConfirmedFor = Duration::seconds(60);
 constexpr kj::Duration kStrangerBodyTimeout = 10 * kj::SECONDS;
 constexpr kj::Duration kPieceTimeout = 30 * kj::SECONDS;
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
+// Half a gibibyte of a body that is refused is read past; a longer one ends the connection.
 constexpr std::uint64_t kDiscardMax = std::uint64_t{512} << 20;
 
 std::optional<Method> method_of(kj::HttpMethod method) {
   switch (method) {
+    // HEAD asks for the same headers as GET.
     case kj::HttpMethod::GET:
     case kj::HttpMethod::HEAD: return Method::kGet;
     case kj::HttpMethod::POST: return Method::kPost;
@@ -46,6 +52,7 @@ int digit_of(char c) {
 }
 
 std::optional<std::string> decoded(std::string_view text, bool is_form) {
+  // A plus is a blank in a form and itself in a path.
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '+' && is_form) {
@@ -53,6 +60,7 @@ std::optional<std::string> decoded(std::string_view text, bool is_form) {
     } else if (text[i] != '%') {
       out += text[i];
     } else {
+      // A percent sign without two digits: a client that sends it did not mean a path.
       if (i + 2 >= text.size() || digit_of(text[i + 1]) < 0 || digit_of(text[i + 2]) < 0)
         return std::nullopt;
       out += static_cast<char>(digit_of(text[i + 1]) * 16 + digit_of(text[i + 2]));
@@ -150,6 +158,7 @@ kj::Promise<std::optional<std::string>> read_on(TimedBody body, BodyRoom room, s
 /// Reads a body of at most `room.most` bytes; nullopt: it is larger, or its sender has too much
 /// under way (the share says so). Errors: OVERLOADED: it does not come.
 kj::Promise<std::optional<std::string>> read_body(TimedBody body, BodyRoom room) {
+  // A length that is announced is believed only as far as it refuses: read_on counts what comes.
   KJ_IF_MAYBE (size, body.bytes.tryGetLength()) {
     if (*size > room.most) return discard(body);
     if (*size == 0) return std::optional<std::string>(std::string());
@@ -190,8 +199,10 @@ Result<HttpRequest> parse_target(std::string_view target) {
   if (!path || !path->starts_with('/'))
     return fail(ErrorCode::kInvalidArgument, "the request's path is damaged", "");
   request.path = std::move(*path);
+  // One slash at the end is the same path; the root is its own.
   if (request.path.size() > 1 && request.path.ends_with('/')) request.path.pop_back();
   std::string_view rest = mark == target.npos ? std::string_view() : target.substr(mark + 1);
+  // An empty pair is what "a&&b" has between.
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('&'), rest.size());
     const std::string_view pair = rest.substr(0, end);
@@ -208,6 +219,7 @@ Result<HttpRequest> parse_target(std::string_view target) {
 }
 
 /// Who speaks, by a header that no browser sends of itself or by a cookie that it does.
+/// Later headers win: a program's own token goes before a browser's cookie.
 HttpService::GivenToken HttpService::token_of(const kj::HttpHeaders& headers) const {
   GivenToken given;
   const auto take = [&](kj::StringPtr header) {
@@ -235,6 +247,7 @@ std::optional<HttpReply> HttpService::turned_away(Method method, const kj::HttpH
   from.content_type = read(kj::HttpHeaderId::CONTENT_TYPE);
   from.has_request_header = !read(ids_.muster_request).empty();
   from.is_by_cookie = is_by_cookie;
+  // 421: this server is not the one that the client means.
   if (const Status named = check_host(hosts_, from.host); !named.has_value()) {
     const bool is_foreign = named.error().code == ErrorCode::kPermissionDenied;
     return is_foreign ? error_reply(421, 7, "PermissionDenied", named.error().text())
@@ -251,6 +264,7 @@ kj::Promise<Result<Caller>> HttpService::caller_of(const std::string& token) {
     return Found(fail(ErrorCode::kPermissionDenied, "no token was given",
                       "log in, or send Authorization: Bearer TOKEN"));
   const TimePoint now = port_.now();
+  // Confirmed again after a minute: a user may be gone, and groups may have changed.
   if (const auto found = known_.find(token); found != known_.end() &&
                                              found->second.caller.claims.expiry > now &&
                                              found->second.confirmed + kConfirmedFor > now) {
@@ -258,11 +272,13 @@ kj::Promise<Result<Caller>> HttpService::caller_of(const std::string& token) {
   }
   const auto claims = parse_token(token, port_.settings().token_key, now);
   if (!claims.has_value()) return Found(fail(claims.error()));
+  // The signature says who it is of; whether he is still there is asked of the machine.
   return port_.confirm(*claims).then(
       [this, token, now, claims = *claims](Result<GroupId> group) -> Found {
         if (!group.has_value()) return fail(group.error());
         Caller caller = caller_with(port_.settings(), claims);
         caller.identity.group = *group;
+        // Thrown away as a whole: keeping the newest would need an order.
         if (known_.size() >= kKnownMax) known_.clear();
         known_[token] = KnownCaller{caller, now};
         return caller;
@@ -282,6 +298,7 @@ kj::Promise<HttpReply> HttpService::answer(HttpRequest request, const Result<Cal
                          fmt::format("{} is not served with this method", request.path));
     constexpr std::string_view kDetermineds[] = {"/api/",         "/resources/", "/experiments/",
                                                  "/checkpoints/", "/stream",     "/prom/"};
+    // Determined's own paths get 501 rather than 404: the client then says what is missing.
     const bool is_ours = std::ranges::any_of(
         kDetermineds, [&](std::string_view prefix) { return request.path.starts_with(prefix); });
     if (!is_ours)
@@ -295,12 +312,14 @@ kj::Promise<HttpReply> HttpService::answer(HttpRequest request, const Result<Cal
     request.caller = *caller;
     if (const Status known = check_parameters(*route, request); !known.has_value())
       return error_reply(known.error());
+    // A run's token reaches what runs may do, and reading.
     const bool is_task = caller->claims.scope == TokenScope::kTask;
     if (is_task && request.method != Method::kGet && !route->is_for_tasks) {
       return error_reply({ErrorCode::kPermissionDenied, "a run's token speaks for the run alone",
                           "DET_USER_TOKEN acts as its owner"});
     }
     // What a run says is checked where it is taken in.
+    // A token of a run that has ended is void, though its signature is good.
     if (caller->claims.scope != TokenScope::kUser && !route->is_for_tasks)
       return answer_living(*route, std::move(request));
   }
@@ -328,6 +347,7 @@ kj::Promise<void> HttpService::whole_or_broken(kj::Promise<void> body) {
 kj::Promise<void> HttpService::send(HttpReply reply, Response& response) {
   kj::HttpHeaders headers(table_);
   headers.set(kj::HttpHeaderId::CONTENT_TYPE, kj::str(reply.content_type.c_str()));
+  // Browsers would otherwise guess a type out of the bytes and run it.
   headers.add("X-Content-Type-Options"_kj, "nosniff"_kj);
   headers.add("Cross-Origin-Resource-Policy"_kj, "same-origin"_kj);
   if (!reply.location.empty())
@@ -342,6 +362,7 @@ kj::Promise<void> HttpService::send(HttpReply reply, Response& response) {
   if (reply.stream) {
     auto out = response.send(reply.status, text, headers);
     auto written = whole_or_broken(reply.stream(*out));
+    // Its bytes are written after this returns.
     return written.attach(kj::mv(out), std::move(reply.stream));
   }
   auto out = response.send(reply.status, text, headers, reply.body.size());
@@ -381,6 +402,7 @@ kj::Promise<void> HttpService::proxied(const ProxyTarget& target, kj::HttpMethod
     kj::HttpHeaders headers;
     std::string cookies;
   };
+  // Headers are a view of the request: they are kept until the service has answered.
   auto held = kj::heap<Call>(Call{target, headers.clone(), {}});
   KJ_IF_MAYBE (cookies, headers.get(ids_.cookie)) held->cookies = cookies->cStr();
   const GivenToken given = token_of(headers);
@@ -393,6 +415,7 @@ kj::Promise<void> HttpService::proxied(const ProxyTarget& target, kj::HttpMethod
   if (door_ == Door::kApi && !is_program) call->elsewhere = services_origin(port_.settings(), host);
   auto& asked = *call;
   auto& wanted = held->target;
+  // A place among the callers, for as long as the service answers.
   auto answered =
       found.then([this, &asked, &wanted, &response](Result<Caller> caller) -> kj::Promise<void> {
         const auto place = caller.has_value() ? place_for(*caller) : nullptr;
@@ -408,6 +431,7 @@ kj::Promise<void> HttpService::proxied(const ProxyTarget& target, kj::HttpMethod
 
 /// Fails as soon as nobody will read the answer.
 kj::Promise<void> HttpService::until_client_leaves() {
+  // Looked at by time: a client that has closed its side sends nothing more.
   constexpr kj::Duration kLook = 250 * kj::MILLISECONDS;
   return port_.timer().afterDelay(kLook).then([this]() -> kj::Promise<void> {
     if (!has_peer_left(connection_)) return until_client_leaves();
@@ -428,6 +452,7 @@ kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url,
   const auto known_method = method_of(method);
   if (!known_method)
     return send(error_reply(405, 12, "Unimplemented", "this method is not served"), response);
+  // Before anything of the request is believed.
   if (auto reply = turned_away(*known_method, headers, false))
     return send(std::move(*reply), response);
   if (const std::string to = interactive_path(view_of(url)); !to.empty()) {
@@ -438,6 +463,7 @@ kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url,
   }
   if (const auto target = parse_proxy_target(view_of(url)))
     return proxied(*target, method, headers, body, response);
+  // On that port nothing of the API is served.
   if (door_ == Door::kServices) {
     return send(error_reply({ErrorCode::kNotFound, "here is what jobs serve and nothing else",
                              "the API is at http://" + port_.settings().address}),
@@ -449,6 +475,7 @@ kj::Promise<void> HttpService::request(kj::HttpMethod method, kj::StringPtr url,
   request.method = *known_method;
   request.peer = peer_;
   KJ_IF_MAYBE (accept, headers.get(ids_.accept)) request.accept = accept->cStr();
+  // A long poll must end when its client has left.
   request.has_left = [this] { return has_peer_left(connection_); };
   const GivenToken given = token_of(headers);
   return caller_of(given.text)
@@ -484,6 +511,7 @@ kj::Promise<void> HttpService::answer_caller(HttpRequest request, GivenToken giv
                                   caller->identity.is_operator)
                    : bodies_.open(fmt::format("peer {}", peer_.name));
   auto read = read_body({exchange.body, port_.timer()}, {most, *share});
+  // The whole body of a stranger has one deadline; of a caller each piece has one.
   if (!caller.has_value()) read = port_.timer().timeoutAfter(kStrangerBodyTimeout, kj::mv(read));
   return read
       .then(
@@ -501,6 +529,7 @@ kj::Promise<void> HttpService::answer_caller(HttpRequest request, GivenToken giv
             return answer(std::move(request), caller);
           },
           [](kj::Exception&& exception) -> kj::Promise<HttpReply> {
+            // Everything but a deadline is a broken connection.
             if (exception.getType() != kj::Exception::Type::OVERLOADED) return kj::mv(exception);
             return error_reply(408, 4, "DeadlineExceeded",
                                "the request's body did not come in time");

@@ -1,3 +1,6 @@
+// Writes by C's means and without a logger, since the process may be in any state; abort() leaves
+// a core file that shows where it was.
+
 #include "base/check.h"
 
 #include <cstdio>

@@ -22,6 +22,7 @@ std::string_view error_code_name(ErrorCode code) {
   return index < kNames.size() ? kNames[index] : "unknown";
 }
 
+// Causes stand in HTTP replies: clients compare the words.
 std::string_view error_cause_name(ErrorCause cause) {
   switch (cause) {
     case ErrorCause::kNone: return "";

@@ -1,3 +1,5 @@
+// Out of line, so that the headers of variants need no fmt.
+
 #include "base/variant.h"
 
 #include "base/check.h"

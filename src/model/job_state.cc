@@ -1,3 +1,6 @@
+// Names and codes stand in the order of JobState, whose numbers are Slurm's. Flags change only
+// what is shown, as in squeue: the state below stays.
+
 #include "model/job_state.h"
 
 #include <array>
@@ -30,7 +33,10 @@ const StateWords& words(JobState state, std::uint16_t flags) {
   static constexpr StateWords kCompletingWords = {"COMPLETING", "CG"};
   static constexpr StateWords kSpecialExitWords = {"SPECIAL_EXIT", "SE"};
   static constexpr StateWords kRequeueHoldWords = {"REQUEUE_HOLD", "RH"};
+  // Slurm shows COMPLETING in place of the state, whatever it is, until the last node has
+  // finished.
   if ((flags & job_flag::kCompleting) != 0) return kCompletingWords;
+  // Both stand for a job that is pending and held; Slurm shows the flag instead of PENDING.
   if (state == JobState::kPending) {
     if ((flags & job_flag::kSpecialExit) != 0) return kSpecialExitWords;
     if ((flags & job_flag::kRequeueHeld) != 0) return kRequeueHoldWords;
@@ -64,6 +70,8 @@ std::string_view shown_state_code(JobState state, std::uint16_t flags) {
   return words(state, flags).code;
 }
 
+// Slurm's options accept names and codes in any case. The words of flags are no states, and are
+// not found here.
 std::optional<JobState> parse_job_state(std::string_view text) {
   for (std::size_t i = 0; i < kWords.size(); ++i) {
     if (equal_ignoring_case(text, kWords[i].name) || equal_ignoring_case(text, kWords[i].code)) {

@@ -30,6 +30,7 @@ std::optional<double> Json::number() const {
 
 const Json* Json::find(std::string_view name) const {
   if (const Object* members = object()) {
+    // One by one: an object has few members as a rule, and its order must be kept.
     const auto found = std::ranges::find(*members, name, &Member::name);
     if (found != members->end()) return &found->value;
   }
@@ -46,8 +47,10 @@ const Json* Json::find(std::span<const std::string> path) const {
 }
 
 Json& Json::member(std::string_view name) {
+  // What stood there before, a null or a scalar, is replaced.
   if (object() == nullptr) value_ = Object{};
   Object& members = *object();
+  // A later member() may move all members of this object: the reference is for use at once.
   const auto found = std::ranges::find(members, name, &Member::name);
   if (found != members.end()) return found->value;
   return members.emplace_back(Member{std::string(name), {}}).value;

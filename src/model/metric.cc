@@ -1,3 +1,6 @@
+// Counts of NaN and of infinities are kept beside sums of finite values, so that a summary can be
+// put together from parts in any order and still say what IEEE arithmetic would.
+
 #include "model/metric.h"
 
 #include <bit>
@@ -17,6 +20,7 @@ bool is_digits(std::string_view text) {
 
 /// yyyy-mm-ddThh:mm:ss, then a fraction, then Z or an offset.
 bool is_date(std::string_view text) {
+  // "2024-05-06T07:08:09Z" has 20 characters, the least.
   if (text.size() < 20) return false;
   const bool is_point =
       is_digits(text.substr(0, 4)) && text[4] == '-' && is_digits(text.substr(5, 2)) &&
@@ -62,6 +66,7 @@ MetricType type_of(const MetricValue& value) {
   const JsonText* json = std::get_if<JsonText>(&value);
   if (json == nullptr) return MetricType::kNumber;
   const std::string_view text = json->text;
+  // A JsonText holds valid JSON: its first character tells the kind.
   switch (text.empty() ? ' ' : text.front()) {
     case '{': return MetricType::kObject;
     case '[': return MetricType::kArray;
@@ -79,6 +84,7 @@ std::optional<double> MetricSummary::sum() const {
   if (finite_count + nan_count + positive_infinity_count + negative_infinity_count == 0)
     return std::nullopt;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  // NaN wins over everything; two infinities of opposite signs give NaN.
   if (nan_count > 0 || (positive_infinity_count > 0 && negative_infinity_count > 0))
     return std::nan("");
   if (positive_infinity_count > 0) return kInfinity;
@@ -94,6 +100,7 @@ std::optional<double> MetricSummary::mean() const {
 }
 
 std::optional<double> MetricSummary::min() const {
+  // NaN is left out of the least and greatest as long as there is any number.
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (negative_infinity_count > 0) return -kInfinity;
   if (finite_count > 0) return finite_min;

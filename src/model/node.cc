@@ -1,3 +1,7 @@
+// Down and drained are conclusions: each follows from its causes (silence, absence, an order; a
+// fault, an order). A node returns only when the last cause is gone, and reasons are rewritten
+// only where no person gave one.
+
 #include "model/node.h"
 
 #include <string_view>
@@ -7,7 +11,9 @@ namespace {
 
 using namespace node_condition;
 
+// Slurm's text for a node whose slurmd does not answer.
 constexpr std::string_view kSilenceText = "Not responding";
+// These texts are also how find_causes reads old journals: they cannot change.
 constexpr std::string_view kAbsenceText = "not in slurm.conf any more";
 constexpr std::string_view kFaultBegins = "Node fault: ";
 
@@ -20,6 +26,7 @@ std::uint16_t with(std::uint16_t conditions, std::uint16_t bits, bool is_set) {
 }  // namespace
 
 std::uint16_t changed_conditions(std::uint16_t before, ConditionChange change) {
+  // Clears first: a bit in both is set.
   const auto causes = static_cast<std::uint16_t>((before & ~change.clear) | change.set);
   const std::uint16_t down = with(causes, kDown, has(causes, kDownCauses));
   return with(down, kDrain, has(causes, kDrainCauses));
@@ -49,6 +56,7 @@ void find_causes(NodeStatus& status) {
   const bool is_at_fault = is_drained && reason.starts_with(kFaultBegins);
   std::uint16_t found = with(status.conditions, kDownBySilence, is_silent);
   found = with(found, kDownByAbsence, is_absent);
+  // A reason that is none of ours was written by a person.
   found = with(found, kDownByOrder, is_down && !is_silent && !is_absent);
   found = with(found, kDrainByFault, is_at_fault);
   found = with(found, kDrainByOrder, is_drained && !is_at_fault);

@@ -1,3 +1,6 @@
+// Slurm's words for the column REASON of squeue; scripts compare them, so that spelling and case
+// are Slurm's, "DeadLine" too.
+
 #include "model/reason.h"
 
 namespace muster {

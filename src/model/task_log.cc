@@ -1,3 +1,7 @@
+// Guesses from the beginning of a line, in the order from the surest sign to the weakest: glog's
+// prefix, a word in capitals in front, a named field, Python's traceback. A line without a sign is
+// unspecified rather than wrong.
+
 #include "model/task_log.h"
 
 #include <algorithm>
@@ -31,6 +35,7 @@ std::optional<LogLevel> level_at(std::string_view text, bool is_case_ignored) {
     const bool is_it =
         std::ranges::equal(one.word, text.substr(0, one.word.size()),
                            [&](char a, char b) { return a == (is_case_ignored ? upper(b) : b); });
+    // "INFORM" and "ERRORS" are words of a text, no levels.
     if (is_it && (text.size() == one.word.size() || !is_word(text[one.word.size()])))
       return one.level;
   }
@@ -39,6 +44,7 @@ std::optional<LogLevel> level_at(std::string_view text, bool is_case_ignored) {
 
 /// glog: the level's letter, month and day, a space.
 std::optional<LogLevel> glog_level(std::string_view line) {
+  // "I0506 07:08:09": month and day have two digits each.
   if (line.size() < 6 || line[5] != ' ' || !std::ranges::all_of(line.substr(1, 4), is_digit))
     return std::nullopt;
   switch (line[0]) {
@@ -54,13 +60,16 @@ std::optional<LogLevel> glog_level(std::string_view line) {
 std::optional<LogLevel> field_level(std::string_view line) {
   for (std::size_t at = line.find(" - "); at != std::string_view::npos;
        at = line.find(" - ", at + 1)) {
+    // Only in capitals: " - error in" is prose.
     const std::optional<LogLevel> found = level_at(line.substr(at + 3), false);
     if (found) return found;
   }
   for (const std::string_view name : {"level=", "levelname="}) {
     std::size_t at = line.find(name);
+    // A field's name must stand alone: "sublevel=" is another field.
     if (at == std::string_view::npos || (at > 0 && is_word(line[at - 1]))) continue;
     at += name.size();
+    // logfmt quotes values, and some writers do so always.
     if (at < line.size() && line[at] == '"') ++at;
     const std::optional<LogLevel> found = level_at(line.substr(at), true);
     if (found) return found;
@@ -97,12 +106,14 @@ LogLevel guessed_level(std::string_view line) {
     if (const auto found = level_at(rest, false)) return *found;
     const auto after = std::ranges::find_if_not(rest, is_word);
     const std::string_view word = rest.substr(0, static_cast<std::size_t>(after - rest.begin()));
+    // "error: ..." as compilers write it: in lower case only as the first word and before a colon.
     const bool is_lower_prefix = is_first && after != rest.end() && *after == ':';
     if (is_lower_prefix) {
       if (const auto found = level_at(word, true)) return *found;
     }
     const bool is_of_time = !word.empty() && (word[0] == 'T' || word[0] == 'Z') &&
                             std::ranges::all_of(word.substr(1), is_digit);
+    // Another word came first: what follows is prose.
     if (!is_of_time) break;
     is_first = false;
     rest.remove_prefix(word.size());

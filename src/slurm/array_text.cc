@@ -1,3 +1,6 @@
+// Indices of job arrays as sbatch(1), --array, has them, and the short forms in which they are
+// shown. Sets are bitmaps, so that ranges that overlap count once.
+
 #include "slurm/array_text.h"
 
 #include <fmt/core.h>
@@ -25,6 +28,7 @@ std::optional<Range> parse_range(std::string_view text) {
   const std::size_t colon = text.find(':');
   const auto low = parse_whole32(text.substr(0, std::min(dash, colon)));
   if (dash == std::string_view::npos) {
+    // 3:2 is a step without a range.
     if (!low || colon != dash) return std::nullopt;
     return Range{*low, *low, 1};
   }
@@ -39,10 +43,12 @@ std::optional<Range> parse_range(std::string_view text) {
 Status add_range(std::string_view text, std::uint32_t max_array_size, Bitmap& indices) {
   const auto range = parse_range(text);
   if (!range) return invalid(fmt::format("'{}': write INDEX, LOW-HIGH or LOW-HIGH:STEP", text));
+  // The bound first: a large range is refused before its bits are set.
   if (range->high >= max_array_size) {
     return invalid(fmt::format("index {} of '{}' is not below MaxArraySize={}", range->high, text,
                                max_array_size));
   }
+  // 64 bits: low + step may pass the largest index.
   for (std::uint64_t i = range->low; i <= range->high; i += range->step) indices.set(i);
   return {};
 }
@@ -73,12 +79,14 @@ std::string ranges_text(const std::vector<std::size_t>& members) {
 Result<ArraySpec> parse_array(std::string_view text, std::uint32_t max_array_size) {
   ArraySpec spec;
   std::string_view list = trim(text);
+  // The throttle stands behind the whole list.
   if (const std::size_t percent = list.find('%'); percent != std::string_view::npos) {
     const auto throttle = parse_whole32(list.substr(percent + 1));
     if (!throttle) return invalid(fmt::format("'{}': write a number of elements after %", text));
     spec.throttle = *throttle;
     list = list.substr(0, percent);
   }
+  // As Slurm writes it in its own answers: what is printed can be given back.
   if (list.size() >= 2 && list.front() == '[' && list.back() == ']')
     list = list.substr(1, list.size() - 2);
   for (const std::string_view part : split(list, ','))
@@ -90,15 +98,19 @@ ArrayRange array_range(const ArraySpec& spec) {
   const std::vector<std::size_t> members = spec.indices.indices();
   ArrayRange range;
   range.task_count = static_cast<std::uint32_t>(members.size());
+  // An array without members has no range.
   if (members.empty()) return range;
   range.index_min = static_cast<std::uint32_t>(members.front());
   range.index_max = static_cast<std::uint32_t>(members.back());
   const std::size_t step = members.size() > 1 ? even_step(members) : 1;
+  // Slurm's variables have a step of 1 where the distances differ. Source: sbatch(1),
+  // SLURM_ARRAY_TASK_STEP.
   range.index_step = step == 0 ? 1 : static_cast<std::uint32_t>(step);
   return range;
 }
 
 std::string array_indices_text(const Bitmap& indices) {
+  // Below it ranges are as short as a step, and easier to read.
   constexpr std::size_t kSpanBelowStepForm = 10;
   const std::vector<std::size_t> members = indices.indices();
   if (members.size() > 1 && members.back() - members.front() > kSpanBelowStepForm) {
@@ -116,6 +128,7 @@ std::string array_text(const ArraySpec& spec) {
 std::string cut_array_text(std::string text, std::size_t limit) {
   constexpr std::string_view kMark = "...";
   if (limit == 0 || text.size() <= limit) return text;
+  // The mark counts against the limit.
   text.resize(limit < kMark.size() ? 0 : limit - kMark.size());
   return text.append(kMark.substr(0, limit));
 }

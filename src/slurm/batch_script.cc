@@ -1,3 +1,6 @@
+// Scripts as sbatch reads them: what is refused, with Slurm's texts, and the words of #SBATCH
+// lines. A script is never run or changed here.
+
 #include "slurm/batch_script.h"
 
 #include <fmt/core.h>
@@ -71,6 +74,7 @@ Result<std::vector<std::string>> directive_words(std::string_view text, std::siz
     if (!words.take(c)) break;
   }
   if (words.open_quote() != 0) {
+    // A quote that was not closed would swallow the next options.
     return refused(fmt::format("line {}: Unmatched `{}` in [{}]", line, words.open_quote(), text),
                    "close the quote, or write a backslash before it");
   }
@@ -79,6 +83,7 @@ Result<std::vector<std::string>> directive_words(std::string_view text, std::siz
 }
 
 bool is_component_start(const std::vector<std::string>& words) {
+  // The older name of a heterogeneous job's component.
   return !words.empty() && (words[0] == "hetjob" || words[0] == "packjob");
 }
 
@@ -86,23 +91,28 @@ bool is_component_start(const std::vector<std::string>& words) {
 
 Status check_batch_script(std::string_view script, std::uint64_t size_max) {
   if (script.empty()) return refused("Batch script is empty!");
+  // A script of blanks alone would run and do nothing.
   if (std::all_of(script.begin(), script.end(), is_blank))
     return refused("Batch script contains only whitespace!");
+  // The kernel starts scripts by this line.
   if (!starts_with(script, "#!")) {
     return refused(
         "This does not look like a batch script.  The first\n"
         "line must start with #! followed by the path to an interpreter.\n"
         "For instance: #!/bin/sh");
   }
+  // A zero byte ends the text for every tool that reads it.
   if (script.find('\0') != std::string_view::npos) {
     return refused(
         "The Slurm controller does not allow scripts that\ncontain a NULL character '\\0'.");
   }
+  // The interpreter's name would end with a carriage return.
   if (script.find("\r\n") != std::string_view::npos) {
     return refused(
         "Batch script contains DOS line breaks (\\r\\n)\ninstead of expected UNIX line breaks "
         "(\\n).");
   }
+  // Only where a bound was given: the size of a cluster's scripts is configured.
   if (size_max != 0 && script.size() > size_max) {
     return refused(
         "Pathname of a file, directory or other parameter too long",
@@ -116,9 +126,12 @@ Result<BatchDirectives> parse_batch_directives(std::string_view script) {
   BatchDirectives found;
   std::size_t number = 0;
   for (const std::string_view line : split(script, '\n')) {
+    // Counted for messages: lines of comments count, too.
     ++number;
     const std::string_view content = trim(line);
+    // The first command ends the options. Source: sbatch(1).
     if (!content.empty() && content.front() != '#') break;
+    // Other schedulers' lines are only reported: what to do with them is sbatch's to say.
     found.has_pbs |= starts_with(line, "#PBS");
     found.has_bsub |= starts_with(line, "#BSUB");
     if (!starts_with(line, kMagic)) continue;

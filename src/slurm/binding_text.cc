@@ -1,3 +1,6 @@
+// --cpu-bind and --gpu-bind as srun(1) has them: a type, and for some types a list of numbers or
+// masks. What a list means for a node is decided where its CPUs are known.
+
 #include "slurm/binding_text.h"
 
 #include <fmt/format.h>
@@ -10,7 +13,9 @@
 namespace muster {
 namespace {
 
+// As Slurm's numbers of CPUs, 16 bits.
 constexpr std::uint32_t kIndexMax = 65535;
+// 1024 hexadecimal digits are masks of 4096 CPUs.
 constexpr std::size_t kMaskDigitsMax = 1024;
 constexpr std::size_t kMasksMax = 65536;
 
@@ -33,6 +38,7 @@ BindWords read_words(std::string_view text) {
     const std::string name = lower(word.substr(0, colon));
     const bool is_in_list =
         !result.words.empty() && result.words.back().value && colon == std::string_view::npos;
+    // May stand before, between or behind the types.
     if (name == "quiet" || name == "q" || name == "verbose" || name == "v") {
       result.is_verbose = name[0] == 'v';
     } else if (is_in_list) {
@@ -53,6 +59,7 @@ std::optional<std::uint32_t> hex_digit(char c) {
   return std::nullopt;
 }
 
+// "0x" alone is no number.
 bool has_hex_mark(std::string_view text) {
   return text.size() > 2 && text[0] == '0' && to_lower(text[1]) == 'x';
 }
@@ -61,6 +68,7 @@ std::optional<Bitmap> read_mask(std::string_view text) {
   if (has_hex_mark(text)) text.remove_prefix(2);
   if (text.empty() || text.size() > kMaskDigitsMax) return std::nullopt;
   Bitmap mask;
+  // The lowest digit is the last one.
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto digit = hex_digit(text[text.size() - 1 - i]);
     if (!digit) return std::nullopt;
@@ -68,6 +76,7 @@ std::optional<Bitmap> read_mask(std::string_view text) {
       if ((*digit >> bit & 1U) != 0) mask.set(i * 4 + bit);
     }
   }
+  // A mask without a bit would bind to nothing.
   return mask.empty() ? std::nullopt : std::optional(mask);
 }
 
@@ -77,6 +86,7 @@ std::optional<Bitmap> read_index(std::string_view text) {
     index = 0;
     for (const char c : text.substr(2)) {
       const auto digit = hex_digit(c);
+      // Before the multiplication, which would overflow.
       if (!digit || *index > kIndexMax / 16) return std::nullopt;
       *index = *index * 16 + *digit;
     }
@@ -88,11 +98,13 @@ std::optional<Bitmap> read_index(std::string_view text) {
 std::vector<Bitmap> read_list(std::string_view text, bool is_mask) {
   std::vector<Bitmap> masks;
   for (const std::string_view item : split(text, ',')) {
+    // "0x1*4": the same mask for four tasks.
     const std::size_t star = item.find('*');
     const auto mask = is_mask ? read_mask(item.substr(0, star)) : read_index(item.substr(0, star));
     const auto times = star == std::string_view::npos
                            ? std::optional(1U)
                            : parse_whole32(item.substr(star + 1), kMasksMax);
+    // Bounded, as a short text could stand for millions of masks.
     if (!mask || !times || *times == 0 || masks.size() + *times > kMasksMax) return {};
     masks.insert(masks.end(), *times, *mask);
   }
@@ -107,6 +119,7 @@ tl::unexpected<Error> unknown(std::string_view option, std::string_view text) {
 }  // namespace
 
 Result<CpuBind> parse_cpu_bind(std::string_view text) {
+  // Types of Slurm that Muster has not, refused by name rather than as misspelt.
   static constexpr std::string_view kOthers[] = {"ldom",     "ldoms",     "rank_ldom",
                                                  "map_ldom", "mask_ldom", "boards",
                                                  "board",    "help",      "one_thread"};
@@ -128,6 +141,8 @@ Result<CpuBind> parse_cpu_bind(std::string_view text) {
     const auto type =
         std::ranges::find_if(kTypes, [&](const auto& known) { return known.first == word.type; });
     const bool is_list = type != std::end(kTypes) && type->second == CpuBindKind::kList;
+    // A second type would contradict the first; a list without a value, or a value without a list,
+    // is none.
     if (type == std::end(kTypes) || bind.kind != CpuBindKind::kDefault ||
         is_list != word.value.has_value()) {
       return unknown("cpu-bind", text);
@@ -154,6 +169,7 @@ Result<GpuBind> parse_gpu_bind(std::string_view text) {
     if (type == std::end(kTypes) || bind.kind != GpuBindKind::kDefault)
       return unknown("gpu-bind", text);
     bind.kind = type->second;
+    // "none" and "closest" take no number, all others need one.
     const bool is_plain = bind.kind == GpuBindKind::kNone || bind.kind == GpuBindKind::kClosest;
     if (is_plain == word.value.has_value()) return unknown("gpu-bind", text);
     if (bind.kind == GpuBindKind::kList) {

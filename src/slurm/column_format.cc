@@ -1,3 +1,6 @@
+// Formats of squeue, sinfo and sacct: three languages for the same thing. Widths count characters
+// and not bytes, so that names of users stay whole.
+
 #include "slurm/column_format.h"
 
 #include <fmt/core.h>
@@ -9,7 +12,9 @@
 namespace muster {
 namespace {
 
+// As wide as a column of Slurm may be.
 constexpr std::uint32_t kWidthMax = 65535;
+// A name without a width is 20 characters wide. Source: squeue(1), --Format.
 constexpr std::uint32_t kLongFormatWidth = 20;
 
 tl::unexpected<Error> invalid(std::string_view part, std::string_view whole,
@@ -21,7 +26,9 @@ tl::unexpected<Error> invalid(std::string_view part, std::string_view whole,
 // Takes digits off the beginning. Nullopt: more than kWidthMax.
 std::optional<std::uint32_t> take_width(std::string_view& rest, ColumnSpec& column) {
   const std::size_t digits = leading_digits(rest);
+  // A width of 0 and no width differ: the column then has its own.
   column.has_width = digits > 0;
+  // Wider than a screen is a mistake, not a wish.
   const auto width = digits == 0 ? 0 : parse_whole32(rest.substr(0, digits), kWidthMax);
   rest.remove_prefix(digits);
   return width;
@@ -38,6 +45,7 @@ bool take_justification(std::string_view& rest, ColumnSpec& column) {
 
 bool is_letter(char c) { return to_lower(c) >= 'a' && to_lower(c) <= 'z'; }
 
+// Bytes of 10xxxxxx belong to the character before them.
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
 
 std::size_t character_count(std::string_view text) {
@@ -64,6 +72,7 @@ Result<ColumnFormat> parse_short_format(std::string_view text) {
   ColumnFormat format;
   std::string_view rest = text;
   while (!rest.empty()) {
+    // Text between columns belongs to the one before it.
     std::string& literal = format.columns.empty() ? format.prefix : format.columns.back().suffix;
     if (rest.front() != '%') {
       literal += rest.front();
@@ -78,6 +87,7 @@ Result<ColumnFormat> parse_short_format(std::string_view text) {
     const std::string_view part = rest;
     rest.remove_prefix(1);
     ColumnSpec column;
+    // A percent sign without a letter would lose the rest of the format.
     if (!take_justification(rest, column) || rest.empty() || !is_letter(rest.front())) {
       return invalid(part, text, "%[.][WIDTH]LETTER");
     }
@@ -100,6 +110,7 @@ Result<ColumnFormat> parse_long_format(std::string_view text) {
     if (colon != std::string_view::npos) {
       std::string_view rest = part.substr(colon + 1);
       is_good = take_justification(rest, column) && is_good;
+      // What stands behind the width is printed after each cell.
       column.suffix = rest;
     }
     if (!is_good) return invalid(part, text, "NAME[:[.][WIDTH][SUFFIX]]");
@@ -115,6 +126,7 @@ Result<ColumnFormat> parse_accounting_format(std::string_view text) {
     const std::size_t percent = part.find('%');
     ColumnSpec column;
     column.name = trim(part.substr(0, percent));
+    // Right-aligned unless the width is negative. Source: sacct(1), --format.
     column.is_right = true;
     bool is_good = !column.name.empty();
     if (percent != std::string_view::npos) {
@@ -123,6 +135,7 @@ Result<ColumnFormat> parse_accounting_format(std::string_view text) {
       if (!column.is_right) rest.remove_prefix(1);
       const auto width = take_width(rest, column);
       column.width = width.value_or(0);
+      // Behind a percent sign there must be a width and nothing else.
       is_good = is_good && width && column.has_width && rest.empty();
     }
     if (!is_good) return invalid(part, text, "FIELD[%[-]WIDTH]");
@@ -132,6 +145,7 @@ Result<ColumnFormat> parse_accounting_format(std::string_view text) {
 }
 
 void append_cell(std::string& out, std::string_view text, const ColumnSpec& column, CutMark mark) {
+  // 0 is as wide as the text.
   const std::size_t size = column.width == 0 ? 0 : character_count(text);
   if (size > column.width) {
     out += cut_cell(text, column.width, mark);

@@ -1,3 +1,6 @@
+// Environments as blocks of NAME=VALUE with zero bytes between them, and what --export makes of
+// one. Variables keep their order, as scripts read them in it.
+
 #include "slurm/environment_text.h"
 
 #include <fmt/core.h>
@@ -12,6 +15,7 @@
 namespace muster {
 namespace {
 
+// A job must not get the token of who submits it.
 constexpr std::string_view kCredential = "SLURM_JWT";
 
 std::string_view name_of(std::string_view variable) {
@@ -19,6 +23,7 @@ std::string_view name_of(std::string_view variable) {
 }
 
 bool is_from_slurm(std::string_view name) {
+  // What describes the job goes with it, whatever --export says.
   return name.substr(0, 6) == "SLURM_" || name.substr(0, 6) == "SPANK_";
 }
 
@@ -59,11 +64,13 @@ std::vector<std::string> export_items(std::string_view text) {
 
 Status add_item(std::string_view item, const Environment& environment, Environment& result) {
   const std::string_view name = name_of(item);
+  // A word that is no name and no assignment is a mistake, not a value.
   if (!is_name(name)) {
     return fail(
         ErrorCode::kInvalidArgument, "Invalid --export specification",
         fmt::format("'{}': write ALL, NONE, NIL, NAME or NAME=VALUE, parted by commas", item));
   }
+  // An assignment changes the value, a name alone takes the caller's.
   if (name.size() < item.size()) {
     set_variable(result, name, item.substr(name.size() + 1));
   } else if (const auto value = get_variable(environment, name); value && name != kCredential) {
@@ -77,6 +84,7 @@ Status add_item(std::string_view item, const Environment& environment, Environme
 Environment parse_environment(std::string_view block) {
   Environment environment;
   for (const std::string_view part : split(block, '\0')) {
+    // Two zero bytes in a row are not a variable.
     if (!part.empty()) environment.emplace_back(part);
   }
   return environment;
@@ -98,10 +106,12 @@ std::optional<std::string_view> get_variable(const Environment& environment,
 }
 
 void set_variable(Environment& environment, std::string_view name, std::string_view value) {
+  // A name with a zero byte would split into two variables.
   CHECK(name.find('=') == std::string_view::npos);
   CHECK(name.find('\0') == std::string_view::npos);
   const auto found =
       std::find_if(environment.begin(), environment.end(),
+                   // The first of that name is the one that programs see.
                    [&](const std::string& variable) { return name_of(variable) == name; });
   std::string variable = fmt::format("{}={}", name, value);
   if (found == environment.end()) {
@@ -116,11 +126,13 @@ Status set_variables(Environment& environment, std::span<const std::string> assi
   for (std::size_t i = 0; i < environment.size(); ++i) places.emplace(name_of(environment[i]), i);
   for (const std::string& assignment : assignments) {
     const std::size_t equals = assignment.find('=');
+    // A value with a zero byte would end there for the program.
     if (equals == 0 || assignment.find('\0') != assignment.npos) {
       return fail(ErrorCode::kInvalidArgument, "Invalid environment variable",
                   fmt::format("'{}': write NAME=VALUE, without a NUL",
                               printable(std::string_view(assignment).substr(0, 200))));
     }
+    // A text without an equals sign is no variable: nothing is set.
     if (equals == assignment.npos) continue;
     const auto [place, is_new] = places.emplace(assignment.substr(0, equals), environment.size());
     if (is_new)
@@ -139,12 +151,15 @@ void unset_variable(Environment& environment, std::string_view name) {
 Result<ExportedEnvironment> apply_export(std::string_view text, const Environment& environment) {
   const auto everything = [](std::string_view) { return true; };
   const std::string_view word = trim(text);
+  // Nothing said is everything: sbatch passes the environment on. Source: sbatch(1), --export.
   if (word.empty() || equal_ignoring_case(word, "ALL"))
     return ExportedEnvironment{filtered(environment, everything), false};
+  // NONE asks for a login's environment instead, NIL for none at all.
   if (equal_ignoring_case(word, "NONE"))
     return ExportedEnvironment{filtered(environment, is_from_slurm), true};
   if (equal_ignoring_case(word, "NIL"))
     return ExportedEnvironment{filtered(environment, is_from_slurm), false};
+  // A list of names with ALL means everything and these.
   std::vector<std::string> items = export_items(word);
   const bool has_all = std::erase_if(items, [](const std::string& item) {
                          return equal_ignoring_case(item, "ALL");

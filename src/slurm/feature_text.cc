@@ -1,3 +1,7 @@
+// Constraints as sbatch(1), --constraint, has them: names, & and
+// , and parentheses. They are spread out into alternatives at once, of which a node needs one:
+// matching is then a comparison, and a bound on their number is a bound on the work.
+
 #include "slurm/feature_text.h"
 
 #include <fmt/core.h>
@@ -16,6 +20,7 @@ tl::unexpected<Error> invalid(std::string detail) {
   return fail(ErrorCode::kInvalidArgument, std::string(kMessage), std::move(detail));
 }
 
+// Sorted and once each: two ways of writing the same constraint are the same set of alternatives.
 void sort_each_once(auto& values) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -45,6 +50,7 @@ class Reader {
     while (is_operator(peek())) {
       const char op = take();
       const Alternatives right = TRY(read_term(depth));
+      // Before the product: alternatives multiply.
       if (left.size() * right.size() > kFeatureAlternativesMax) return too_many();
       if (op == '|') {
         left.insert(left.end(), right.begin(), right.end());
@@ -65,6 +71,7 @@ class Reader {
   static bool is_operator(char c) { return c == '&' || c == ',' || c == '|'; }
 
   Result<Alternatives> read_term(int depth) {
+    // Deeper than anybody writes, and shallower than the stack.
     constexpr int kDepthMax = 32;
     if (peek() != '(') return read_name();
     if (depth == kDepthMax) return invalid(fmt::format("'{}' nests too deeply", text_));
@@ -76,9 +83,12 @@ class Reader {
     return inside;
   }
   Result<Alternatives> read_name() {
+    // In brackets and with a star Slurm means counts of nodes, which the planner has not.
     TRY(refuse_unsupported());
+    // A name ends at any sign of the language.
     const std::size_t end = std::min(rest_.find_first_of("&,|()[]*"), rest_.size());
     const std::string_view name = trim(rest_.substr(0, end));
+    // "a b" is no name: somebody forgot an operator.
     if (name.empty() || name.find_first_of(" \t") != std::string_view::npos) {
       return invalid(fmt::format("a feature's name is expected at '{}' of '{}'", rest_, text_));
     }
@@ -103,6 +113,7 @@ class Reader {
         ErrorCode::kResourceExhausted, std::string(kMessage),
         fmt::format("'{}' stands for more than {} alternatives", text_, kFeatureAlternativesMax));
   }
+  // A zero byte is the end: names have none.
   char peek() {
     while (!rest_.empty() && is_blank(rest_.front())) rest_.remove_prefix(1);
     return rest_.empty() ? '\0' : rest_.front();

@@ -1,3 +1,7 @@
+// Names of output files with their symbols. A symbol that Muster does not know stays as it is, so
+// that a file's name is never a surprise; which symbols there are decides whether several
+// processes write one file.
+
 #include "slurm/file_pattern.h"
 
 #include <fmt/core.h>
@@ -10,6 +14,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kWidthMax = 10;
+// Slurm's value for "not an element of an array".
 constexpr std::uint32_t kNoArrayIndex = 0xfffffffe;
 
 // A symbol with its width: "%04j" is {'j', 4, 4}. `size` counts the characters from the percent on.
@@ -21,9 +26,11 @@ struct Symbol {
 
 // Requires: text begins with a percent sign.
 Symbol symbol_at(std::string_view text) {
+  // A width of more than 10 is 10, as in Slurm.
   const std::size_t digits = leading_digits(text.substr(1));
   const auto width =
       parse_whole(text.substr(1, digits), kWidthMax).value_or(digits == 0 ? 0 : kWidthMax);
+  // "%5" at the end is no symbol.
   if (1 + digits == text.size()) return {0, 0, text.size()};
   return {text[1 + digits], static_cast<std::size_t>(width), digits + 2};
 }
@@ -39,6 +46,7 @@ std::optional<std::string> replacement(const Symbol& symbol, const FilePatternVa
   switch (symbol.letter) {
     case '%': return "%";
     case 'A':
+      // The array's number, or the job's own where it is of none.
       return padded(values.array_job.value() != 0 ? values.array_job.value() : job, symbol.width);
     case 'a': return padded(array_index, symbol.width);
     case 'b': return padded(array_index % 10, symbol.width);
@@ -48,9 +56,11 @@ std::optional<std::string> replacement(const Symbol& symbol, const FilePatternVa
                  : fmt::format("{}.{}", padded(job, symbol.width), step_text(values.step));
     case 'j': return padded(job, symbol.width);
     case 'S': return values.sluid;
+    // Steps with a number of their own show it; the others have names.
     case 's':
       return values.step < kInteractiveStep ? padded(values.step, symbol.width)
                                             : step_text(values.step);
+    // Up to the first dot: a short name is what most files want.
     case 'N': return values.host.substr(0, values.host.find('.'));
     case 'n': return padded(values.node_index, symbol.width);
     case 't': return padded(values.task, symbol.width);
@@ -61,6 +71,7 @@ std::optional<std::string> replacement(const Symbol& symbol, const FilePatternVa
   }
 }
 
+// A backslash anywhere makes all of it text. Source: sbatch(1), filename pattern.
 bool is_literal(std::string_view pattern) { return pattern.find('\\') != std::string_view::npos; }
 
 // Calls `visit_text` and `visit_symbol` for the parts of a pattern, in their order.
@@ -81,6 +92,7 @@ void for_each_part(std::string_view pattern, VisitText&& visit_text, VisitSymbol
 
 std::string expand_file_pattern(std::string_view pattern, const FilePatternValues& values) {
   std::string result;
+  // Only backslashes are taken out: Slurm reads no symbols then.
   if (is_literal(pattern)) {
     std::copy_if(pattern.begin(), pattern.end(), std::back_inserter(result),
                  [](char c) { return c != '\\'; });

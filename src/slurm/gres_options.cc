@@ -1,3 +1,7 @@
+// --gpus, --gpus-per-node and --gpus-per-task may all be given: what they say together is worked
+// out here, once and for all, so that the planner sees one of each. Contradictions are refused
+// with Slurm's text.
+
 #include "slurm/gres_options.h"
 
 #include <fmt/format.h>
@@ -47,6 +51,7 @@ void agree_on_types(ResourceRequest& need) {
   };
   for (Amounts* amounts : all) {
     for (GresAmount& amount : *amounts) {
+      // Only where nothing of another type of that name is asked for.
       if (amount.type.empty() && count_like(*amounts, amount) == amount.count)
         amount.type = only_type(amount.name);
     }
@@ -66,6 +71,7 @@ Status derive_job_by_nodes(ResourceRequest& need) {
                       per_node, std::max(need.min_nodes, is_too_many ? need.max_nodes : 0))));
     }
     need.min_nodes = need.max_nodes = nodes;
+    // A task on each node: more nodes than tasks make as many tasks.
     need.task_count = std::max(need.task_count, nodes);
     std::erase(need.gres_per_job, amount);
   }
@@ -91,6 +97,7 @@ Status derive_tasks_by_nodes(ResourceRequest& need) {
   for (const GresAmount& amount : std::vector(need.gres_per_task)) {
     const std::uint64_t per_node = count_like(need.gres_per_node, amount);
     if (per_node == 0 || amount.count == 0) continue;
+    // Cut off, as no node has so many.
     const auto tasks =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(per_node / amount.count, UINT32_MAX));
     if (tasks == 0 || (need.tasks_per_node > tasks && need.task_count > tasks)) {
@@ -108,6 +115,7 @@ Status derive_tasks_by_nodes(ResourceRequest& need) {
 
 std::optional<std::uint32_t> implied_node_count(const Amounts& per_job, const Amounts& per_node) {
   for (const GresAmount& amount : per_job) {
+    // The first amount that both name decides: it is the number that a node must have.
     const std::uint64_t count = count_like(per_node, amount);
     if (count != 0 && amount.count != 0 && amount.count % count == 0)
       return static_cast<std::uint32_t>(amount.count / count);
@@ -116,11 +124,13 @@ std::optional<std::uint32_t> implied_node_count(const Amounts& per_job, const Am
 }
 
 Status combine_gres(ResourceRequest& need) {
+  // One of the three alone needs no arithmetic.
   const int given =
       !need.gres_per_node.empty() + !need.gres_per_job.empty() + !need.gres_per_task.empty();
   if (given < 2) return {};
   agree_on_types(need);
   TRY(derive_job_by_nodes(need));
+  // In this order: nodes first, since tasks may follow from them.
   TRY(derive_job_by_tasks(need));
   return derive_tasks_by_nodes(need);
 }

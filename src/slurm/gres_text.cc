@@ -1,3 +1,6 @@
+// "gpu:h100:2" and its like, as options and slurm.conf write them, and the lists that scontrol and
+// sacct show.
+
 #include "slurm/gres_text.h"
 
 #include <fmt/core.h>
@@ -21,17 +24,20 @@ tl::unexpected<Error> invalid(std::string detail) {
 
 // "2", "4k". Nullopt: no count.
 std::optional<std::uint32_t> parse_count(std::string_view text) {
+  // Powers of 1024, as Slurm counts. Source: gres.conf(5), Count.
   constexpr std::string_view kUnits = "kmg";
   if (text.empty()) return std::nullopt;
   const std::size_t unit = kUnits.find(to_lower(text.back()));
   const bool has_unit = unit != std::string_view::npos;
   const std::uint32_t shift = has_unit ? static_cast<std::uint32_t>(10 * (unit + 1)) : 0;
+  // Shifted back first: a count that does not fit is refused, not cut off.
   const auto count =
       parse_whole32(text.substr(0, text.size() - (has_unit ? 1 : 0)), UINT32_MAX >> shift);
   if (!count) return std::nullopt;
   return *count << shift;
 }
 
+// sbatch writes it with "gres/" or "gres:" before it.
 std::string_view without_prefix(std::string_view text) {
   for (const std::string_view prefix : {"gres/", "gres:"}) {
     if (text.substr(0, prefix.size()) == prefix) return text.substr(prefix.size());
@@ -81,6 +87,7 @@ std::optional<GresAmount> parse_fields(std::vector<std::string_view> fields) {
 
 Status add_amount(GresAmount amount, std::string_view item, std::vector<GresAmount>& amounts) {
   for (const GresAmount& other : amounts) {
+    // Twice the same is a mistake: which of the two is meant?
     if (other.name != amount.name || other.type != amount.type) continue;
     return invalid(fmt::format("'{}' is given twice: give each resource once", item));
   }
@@ -94,6 +101,7 @@ std::vector<GresAmount> sorted(std::vector<GresAmount> amounts) {
 }
 
 void drop_zeros(std::vector<GresAmount>& amounts) {
+  // 0 asks for nothing, and must not ask for a device that is not there.
   std::erase_if(amounts, [](const GresAmount& amount) { return amount.count == 0; });
 }
 
@@ -120,6 +128,7 @@ Result<std::vector<GresAmount>> parse_gpus(std::string_view text) {
   if (trim(text).empty()) return amounts;
   for (const std::string_view part : split(text, ',')) {
     std::vector<std::string_view> fields = fields_of(trim(part));
+    // --gpus names types only: the kind is what it is about.
     fields.insert(fields.begin(), kGpu);
     auto amount = parse_fields(std::move(fields));
     if (!amount) return invalid(fmt::format("'{}' of '{}': write [TYPE:]COUNT", part, text));
@@ -144,10 +153,12 @@ std::string tres_text(const TresCounts& counts) {
   if (counts.memory_mib != 0)
     parts.push_back(fmt::format("mem={}", memory_text(counts.memory_mib)));
   if (counts.nodes != 0) parts.push_back(fmt::format("node={}", counts.nodes));
+  // A node counts only of what is allocated.
   if (counts.billing != 0) parts.push_back(fmt::format("billing={}", counts.billing));
   std::map<std::string, std::uint64_t> gres;  // "gpu" before "gpu:h100"
   for (const GresAmount& amount : counts.gres) {
     if (amount.count == 0) continue;
+    // An amount with a type counts as one of its own and as one of its name.
     gres[amount.name] += amount.count;
     if (!amount.type.empty()) gres[amount.name + ":" + amount.type] += amount.count;
   }

@@ -1,3 +1,7 @@
+// Lists of hosts, "n[1-3,5]" and back. Slurm's own rules: brackets are numbers with their zeros,
+// the last bracket counts fastest, and names are in natural order. Names of nodes become this text
+// in every table.
+
 #include "slurm/hostlist.h"
 
 #include <fmt/core.h>
@@ -30,6 +34,7 @@ Result<std::vector<std::string>> bracket_texts(std::string_view whole, std::stri
   std::vector<std::string> texts;
   for (const std::string_view item : split(inside, ',')) {
     const std::size_t dash = item.find('-');
+    // A number without a dash is a range of one.
     const std::string_view low_text = item.substr(0, dash);
     const std::string_view high_text =
         dash == std::string_view::npos ? low_text : item.substr(dash + 1);
@@ -39,8 +44,10 @@ Result<std::vector<std::string>> bracket_texts(std::string_view whole, std::stri
     if (!low || !high || *high < *low || is_long) {
       return invalid(whole, fmt::format("'{}' is no range: write LOW-HIGH or a number", item));
     }
+    // Before they are made: a bracket may stand for more hosts than any cluster has.
     if (*high - *low >= kHostlistMax - texts.size()) return too_long(whole);
     for (std::uint64_t n = *low; n <= *high; ++n) {
+      // Leading zeros are kept: "n[01-10]" is not "n[1-10]".
       texts.push_back(fmt::format("{:0{}}", n, low_text.size()));
     }
   }
@@ -62,6 +69,7 @@ Result<Entry> parse_entry(std::string_view text) {
     const std::size_t open = rest.find('[');
     const std::size_t close = rest.find(']');
     entry.literals.push_back(rest.substr(0, open));
+    // No bracket is left: the rest is a name.
     if (open == std::string_view::npos && close == open) return entry;
     if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
       return invalid(text, "a bracket is not closed, or closed twice: write PREFIX[1-3,5]");
@@ -94,6 +102,7 @@ std::string entry_name(const Entry& entry, const std::vector<std::size_t>& digit
 void append_names(const Entry& entry, std::vector<std::string>& names) {
   const std::vector<std::size_t> order = running_order(entry.brackets.size());
   std::vector<std::size_t> digits(entry.brackets.size(), 0);
+  // As a clock counts, wheel by wheel.
   for (std::size_t wheel = 0; wheel < order.size();) {
     names.push_back(entry_name(entry, digits));
     for (wheel = 0; wheel < order.size(); ++wheel) {
@@ -136,12 +145,14 @@ struct HostName {
 HostName take_apart(std::string_view name) {
   std::size_t start = name.size();
   while (start > 0 && is_digit(name[start - 1])) --start;
+  // A longer number is part of the prefix, as nobody counts that far.
   if (name.size() - start > kDigitsMax) start = name.size();
   HostName host{name.substr(0, start), name.substr(start), 0};
   host.number = parse_whole(host.digits).value_or(0);
   return host;
 }
 
+// Zeros in front say how wide the numbers are written.
 bool is_padded(const HostName& host) {
   return host.digits.size() > 1 && host.digits.front() == '0';
 }
@@ -153,6 +164,7 @@ struct Range {
   std::uint64_t next = 0;
 
   bool is_followed_by(const HostName& host) const {
+    // The same width: n9 is not followed by n010.
     return host.number == next && host.digits == fmt::format("{:0{}}", next, low.size());
   }
   std::string text() const {
@@ -170,6 +182,7 @@ struct Group {
     std::vector<std::string> parts;
     for (const Range& range : ranges) parts.push_back(range.text());
     const std::string inside = join(parts, ",");
+    // A single host has no bracket.
     const bool is_single = ranges.size() == 1 && ranges[0].low == ranges[0].high;
     return is_single ? fmt::format("{}{}", prefix, inside) : fmt::format("{}[{}]", prefix, inside);
   }
@@ -179,6 +192,7 @@ bool takes(const Group& group, const HostName& host) {
   return group.prefix == host.prefix && !group.ranges.empty() && !host.digits.empty();
 }
 
+// Hosts that count up stand as one range.
 void add_number(Group& group, const HostName& host) {
   if (!group.ranges.empty() && group.ranges.back().is_followed_by(host)) {
     group.ranges.back().high = host.digits;
@@ -196,6 +210,7 @@ using PaddedWidths = std::map<std::string_view, std::set<std::size_t>>;
 std::size_t width_class(const HostName& host, const PaddedWidths& widths) {
   const auto found = widths.find(host.prefix);
   if (found == widths.end()) return 0;
+  // The largest width that is not above the number's own.
   const auto above = found->second.upper_bound(host.digits.size());
   return above == found->second.begin() ? 0 : *std::prev(above);
 }
@@ -236,6 +251,7 @@ struct SortKey {
     if (order != 0) return order < 0;
     return a.rank() < b.rank();
   }
+  // Names without a number first, then by width, then by value.
   std::tuple<bool, std::size_t, std::uint64_t, std::size_t> rank() const {
     return {!host.digits.empty(), width_class, host.number, host.digits.size()};
   }
@@ -246,6 +262,7 @@ struct SortKey {
 Result<std::vector<std::string>> expand_hostlist(std::string_view text) {
   std::vector<std::string> names;
   while (!text.empty()) {
+    // Empty entries are what "n1,,n2" has between.
     const std::size_t end = entry_end(text);
     if (end > 0) TRY(expand_entry(text.substr(0, end), names));
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -257,6 +274,7 @@ std::string compress_hostlist(std::span<const std::string> names) {
   std::vector<std::string> parts;
   std::optional<Group> group;
   for (const std::string& name : names) {
+    // A name taken apart once, and compared by its parts.
     const HostName host = take_apart(name);
     if (!group || !takes(*group, host)) {
       if (group) parts.push_back(group->text());
@@ -269,6 +287,7 @@ std::string compress_hostlist(std::span<const std::string> names) {
 }
 
 std::vector<std::string> sorted_hosts(std::vector<std::string> names) {
+  // First over all names: which widths a prefix has is known only then.
   PaddedWidths widths;
   for (const std::string& name : names) {
     const HostName host = take_apart(name);
@@ -282,6 +301,7 @@ std::vector<std::string> sorted_hosts(std::vector<std::string> names) {
   std::sort(keys.begin(), keys.end());
   std::vector<std::string> sorted;
   for (const SortKey& key : keys) sorted.push_back(names[key.index]);
+  // Once each: a list is a set, and scontrol shows it so.
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   return sorted;
 }

@@ -1,3 +1,6 @@
+// Which ranks run on which node, and how many CPUs a task has: what srun and the supervisors both
+// must know, or their numbers would not agree.
+
 #include "slurm/rank_layout.h"
 
 #include <fmt/core.h>
@@ -43,6 +46,7 @@ bool are_lower_levels(std::string_view text) {
 
 Result<DistributionRule> parse_distribution(std::string_view text) {
   const std::size_t lower_levels = text.find_first_of(":,");
+  // Which nodes tasks lie on is the first word's alone.
   if (lower_levels != std::string_view::npos && !are_lower_levels(text.substr(lower_levels + 1))) {
     return fail(
         ErrorCode::kInvalidArgument, "Invalid distribution specification",
@@ -51,6 +55,7 @@ Result<DistributionRule> parse_distribution(std::string_view text) {
             text));
   }
   const std::string word = lower(trim(text.substr(0, text.find_first_of(":,"))));
+  // "*" is what Slurm prints for the default.
   if (word == "block" || word == "*") return DistributionRule{};
   if (word == "cyclic") return DistributionRule{Distribution::kCyclic, 0};
   if (word == "arbitrary") {
@@ -65,6 +70,7 @@ Result<DistributionRule> parse_distribution(std::string_view text) {
               fmt::format("'{}': write block, cyclic or plane=SIZE", text));
 }
 
+// Asked for a number on each node and no number of all: the nodes decide it.
 bool follows_nodes(const JobSpec& job) {
   const bool is_count_given = (job.given & given_option::kTaskCount) != 0;
   return !is_count_given && job.request.tasks_per_node != 0 &&
@@ -83,6 +89,7 @@ std::uint32_t usable_cpus(const JobSpec& job, std::size_t cpus, const NodeConfig
   const bool has_threads = node.cpus > node.sockets * node.cores_per_socket;
   if (job.request.threads_per_core == 0 || job.request.threads_per_core >= threads || !has_threads)
     return all;
+  // Of each core only as many as may be used.
   return all / threads * job.request.threads_per_core;
 }
 
@@ -90,8 +97,10 @@ std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant) {
   return job_tasks_on(job, grant, static_cast<std::uint32_t>(grant.cpus.count()));
 }
 std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant, std::uint32_t usable) {
+  // A number that was given, or follows from the nodes, is part of the grant.
   if ((job.given & given_option::kTaskCount) != 0 || follows_nodes(job))
     return std::max(1U, grant.task_count);
+  // Otherwise as many tasks as the node's CPUs hold.
   return std::max({1U, grant.task_count, usable / std::max(1U, job.request.cpus_per_task)});
 }
 
@@ -99,8 +108,10 @@ RankLayout rank_layout(std::span<const std::uint32_t> counts, const Distribution
   const std::uint32_t portion = portion_of(rule);
   const std::uint64_t total = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   RankLayout layout(counts.size());
+  // Rounds over the nodes: with a portion of all ranks it is one round.
   for (std::uint32_t rank = 0; rank < total;) {
     for (std::size_t node = 0; node < counts.size(); ++node) {
+      // A node that is full is passed over.
       for (std::uint32_t i = 0; i < portion && layout[node].size() < counts[node]; ++i) {
         layout[node].push_back(rank++);
       }
@@ -112,6 +123,7 @@ RankLayout rank_layout(std::span<const std::uint32_t> counts, const Distribution
 std::vector<TaskPosition> task_positions(const RankLayout& layout) {
   std::size_t total = 0;
   for (const auto& ranks : layout) total += ranks.size();
+  // The place of a rank by its number, which is how tasks ask for it.
   std::vector<TaskPosition> places(total);
   for (std::size_t node = 0; node < layout.size(); ++node) {
     for (std::size_t local = 0; local < layout[node].size(); ++local) {
@@ -126,6 +138,7 @@ std::string counts_text(std::span<const std::uint32_t> counts) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < counts.size();) {
     std::size_t end = i + 1;
+    // 2,2,2 is 2(x3) in Slurm's variables.
     while (end < counts.size() && counts[end] == counts[i]) ++end;
     parts.push_back(end - i == 1 ? fmt::format("{}", counts[i])
                                  : fmt::format("{}(x{})", counts[i], end - i));

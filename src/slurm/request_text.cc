@@ -1,3 +1,6 @@
+// The texts of a job's resources become what the planner compares: once, where they come in, so
+// that every reader sees the same.
+
 #include "slurm/request_text.h"
 
 #include <algorithm>
@@ -16,11 +19,13 @@ Result<std::vector<std::string>> sorted_nodes(std::string_view text) {
   if (!names.has_value()) {
     return fail(ErrorCode::kInvalidArgument, "Invalid node name specified", names.error().text());
   }
+  // Sorted, as the planner looks names up in it.
   return sorted_hosts(std::move(names).value());
 }
 
 Result<std::vector<GresAmount>> gres_of(const JobSpec& spec, JobText key) {
   const std::string_view text = spec.get(key);
+  // An absent text is no amount, unlike one that cannot be read.
   if (text.empty()) return std::vector<GresAmount>{};
   return parse_gres(text);
 }
@@ -33,6 +38,7 @@ Result<FeatureConstraint> features_of(const JobSpec& spec, JobText key) {
 
 }  // namespace
 
+// Jobs without any of these need no parsing.
 bool asks_by_text(const JobSpec& spec) {
   constexpr std::array kTexts = {JobText::kGresPerNode, JobText::kGresPerJob, JobText::kGresPerTask,
                                  JobText::kFeatures,    JobText::kPrefer,     JobText::kNodeList,
@@ -41,6 +47,7 @@ bool asks_by_text(const JobSpec& spec) {
 }
 
 Status parse_request(JobSpec& spec) {
+  // Copied, and put back at once: a text that cannot be read changes nothing.
   ResourceRequest request = spec.request;
   request.gres_per_node = TRY(gres_of(spec, JobText::kGresPerNode));
   request.gres_per_job = TRY(gres_of(spec, JobText::kGresPerJob));

@@ -1,3 +1,6 @@
+// Variables of what was asked for, as sbatch(1) lists them under OUTPUT ENVIRONMENT VARIABLES:
+// only what was named has one, but for memory, which steps inherit in any case.
+
 #include "slurm/requested_variables.h"
 
 #include <fmt/format.h>
@@ -9,6 +12,7 @@ namespace muster {
 namespace {
 
 std::vector<GresAmount> gpus_in(std::string_view gres) {
+  // Other resources have no variables.
   auto amounts = parse_gres(gres).value_or(std::vector<GresAmount>{});
   std::erase_if(amounts, [](const GresAmount& amount) { return amount.name != "gpu"; });
   return amounts;
@@ -27,7 +31,9 @@ std::string short_text(std::string_view gres) {
 }  // namespace
 
 void set_memory_variable(Environment& environment, MemoryScope scope, std::uint64_t memory_mib) {
+  // Nothing was asked for, or all of a node: neither is an amount.
   if (scope == MemoryScope::kDefault || memory_mib == 0) return;
+  // Of the three only one may stand: a step with two would have two limits.
   for (const char* name : {"SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU", "SLURM_MEM_PER_NODE"})
     unset_variable(environment, name);
   const char* name = scope == MemoryScope::kPerCpu   ? "SLURM_MEM_PER_CPU"
@@ -38,6 +44,7 @@ void set_memory_variable(Environment& environment, MemoryScope scope, std::uint6
 
 std::string tres_per_task_text(std::uint32_t cpus, std::string_view gres) {
   std::string text = cpus == 0 ? "" : fmt::format("cpu={}", cpus);
+  // Slurm's form: the name, its type and the count.
   for (const GresAmount& amount : parse_gres(gres).value_or(std::vector<GresAmount>{})) {
     text += fmt::format("{}gres/{}{}{}={}", text.empty() ? "" : ",", amount.name,
                         amount.type.empty() ? "" : ":", amount.type, amount.count);
@@ -48,24 +55,28 @@ std::string tres_per_task_text(std::uint32_t cpus, std::string_view gres) {
 void set_distribution(Environment& environment, std::string_view distribution) {
   if (distribution.empty()) return;
   const auto rule = parse_distribution(distribution);
+  // A plane has its size in a variable of its own.
   if (rule.has_value() && rule->kind == Distribution::kPlane) {
     set_variable(environment, "SLURM_DISTRIBUTION", "plane");
     set_variable(environment, "SLURM_DIST_PLANESIZE", fmt::format("{}", rule->plane_size));
     return;
   }
   set_variable(environment, "SLURM_DISTRIBUTION", distribution);
+  // A job of another distribution must not leave the size of an older one.
   unset_variable(environment, "SLURM_DIST_PLANESIZE");
 }
 
 void add_requested_variables(Environment& environment, const JobSpec& job) {
   using namespace given_option;
   const auto is_given = [&](std::uint32_t bits) { return (job.given & bits) != 0; };
+  // Only where it was given: everything else is the cluster's.
   const auto text_if = [&](std::uint32_t bits, const char* name, std::string_view value) {
     if (is_given(bits) && !value.empty()) set_variable(environment, name, value);
   };
   const auto number_if = [&](std::uint32_t bits, const char* name, std::uint64_t value) {
     if (is_given(bits)) set_variable(environment, name, fmt::format("{}", value));
   };
+  // Each of these gives a number of tasks.
   constexpr std::uint32_t kTasks =
       kTaskCount | kTasksPerNode | kTasksPerGpu | kTasksPerCore | kTasksPerSocket;
   number_if(kTasks, "SLURM_NTASKS", job.request.task_count);
@@ -85,6 +96,7 @@ void add_requested_variables(Environment& environment, const JobSpec& job) {
                              job.get(JobText::kGresPerTask)));
   // What counts, also when it is the cluster's default: steps inherit it.
   set_memory_variable(environment, job.request.memory_scope, job.request.memory_mib);
+  // Append or truncate, as the files of the step are opened.
   if (job.open_mode != 0)
     set_variable(environment, "SLURM_OPEN_MODE", job.open_mode == 2 ? "a" : "t");
   if (is_given(kDistribution)) set_distribution(environment, job.get(JobText::kDistribution));

@@ -1,3 +1,6 @@
+// Signals by name and by number, and what a shell says of a death by one. The names and numbers
+// are Linux's, as Slurm uses them.
+
 #include "slurm/signal_text.h"
 
 #include <fmt/core.h>
@@ -54,6 +57,7 @@ constexpr std::array<Signal, 35> kSignals = {{
     {31, "UNUSED", "Bad system call"},
 }};
 
+// What Linux has; realtime signals have numbers and no names here.
 constexpr std::uint32_t kNumberMax = 64;
 
 const Signal* find_number(std::uint16_t number) {
@@ -91,6 +95,7 @@ bool add_letters(std::string_view letters, SignalOption& option) {
 
 Result<std::uint16_t> parse_signal(std::string_view text) {
   const std::string_view word = trim(text);
+  // Numbers first: a name that begins with a digit is none.
   if (const auto number = parse_whole32(word, kNumberMax); number && *number > 0) {
     return static_cast<std::uint16_t>(*number);
   }
@@ -103,6 +108,7 @@ Result<std::uint16_t> parse_signal(std::string_view text) {
 
 std::string signal_name(std::uint16_t number) {
   const Signal* signal = find_number(number);
+  // A number that has no name is shown as itself.
   return signal != nullptr ? std::string(signal->name) : fmt::format("{}", number);
 }
 
@@ -115,11 +121,14 @@ std::string signal_description(std::uint16_t number) {
 Result<SignalOption> parse_signal_option(std::string_view text) {
   SignalOption option;
   std::string_view rest = trim(text);
+  // What stands before the colon says who gets it.
   if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
     if (!add_letters(rest.substr(0, colon), option)) return invalid_option(text);
     rest.remove_prefix(colon + 1);
   }
+  // What stands behind it says how long before the end.
   if (const std::size_t at = rest.find('@'); at != std::string_view::npos) {
+    // 65535 seconds, as Slurm's field holds.
     const auto seconds = parse_whole32(rest.substr(at + 1), 65535);
     if (!seconds) return invalid_option(text);
     option.seconds = *seconds;

@@ -1,3 +1,6 @@
+// Output of tasks as srun shows it: with --label each line begins with its task, so a line that
+// came in parts is held back until its end is there.
+
 #include "slurm/task_output.h"
 
 #include <fmt/format.h>
@@ -6,6 +9,7 @@ namespace muster {
 
 TaskOutput::TaskOutput(bool is_labelled, std::uint32_t task_count)
     : is_labelled_(is_labelled),
+      // As wide as the largest rank, so that lines line up.
       width_(fmt::format("{}", task_count == 0 ? 0 : task_count - 1).size()) {}
 
 std::string TaskOutput::label(std::uint32_t task) const {
@@ -14,6 +18,7 @@ std::string TaskOutput::label(std::uint32_t task) const {
 
 std::string TaskOutput::add(std::uint32_t task, std::string_view bytes) {
   if (!is_labelled_) return std::string(bytes);
+  // Of each task what has no line end yet.
   std::string& partial = partial_[task];
   std::string out;
   for (std::size_t begin = 0; begin < bytes.size();) {
@@ -30,6 +35,7 @@ std::string TaskOutput::add(std::uint32_t task, std::string_view bytes) {
 }
 
 std::string TaskOutput::finish() {
+  // At the end what never had a line end is shown all the same.
   std::string out;
   for (auto& [task, partial] : partial_) {
     if (!partial.empty()) out += label(task) + partial + "\n";

@@ -1,3 +1,6 @@
+// Times as sbatch(1), --begin, reads them. Words stand for parts of a time: a day, a time of day,
+// or an offset; what is not said is taken from now, in the direction that was asked for.
+
 #include "slurm/time_text.h"
 
 #include <fmt/core.h>
@@ -41,12 +44,14 @@ std::optional<std::int64_t> number(std::string_view text, std::uint64_t max = 99
 // --- now+COUNT[UNIT] ---
 
 std::optional<std::int64_t> unit_seconds(std::string_view text) {
+  // Slurm's units, of which the first letters are enough.
   struct Unit {
     std::string_view name;
     std::int64_t seconds;
   };
   constexpr std::array<Unit, 5> kUnits = {
       {{"seconds", 1}, {"minutes", 60}, {"hours", 3600}, {"days", 86400}, {"weeks", 604800}}};
+  // A number without a unit is seconds.
   if (text.empty()) return 1;
   for (const Unit& unit : kUnits) {
     if (is_abbreviation(text, unit.name)) return unit.seconds;
@@ -63,12 +68,14 @@ std::optional<Duration> parse_offset(std::string_view text) {
   constexpr std::int64_t kSecondsMax = 100'000'000'000;  // three thousand years
   const auto count = number(text.substr(0, digits), kSecondsMax);
   const auto unit = unit_seconds(trim(text.substr(digits)));
+  // Divided, so that the product cannot overflow.
   if (!count || !unit || *count > kSecondsMax / *unit) return std::nullopt;
   return Duration::seconds(sign * *count * *unit);
 }
 
 // --- times of day ---
 
+// Elevenses and fika are Slurm's own words.
 std::optional<TimeOfDay> named_time(std::string_view word) {
   struct Name {
     std::string_view name;
@@ -95,13 +102,16 @@ char take_half_of_day(std::string_view& word) {
 std::optional<TimeOfDay> clock_time(std::string_view word) {
   const char half = take_half_of_day(word);
   const std::vector<std::string_view> parts = split(word, ':');
+  // A number alone is no time of day: it would be a day.
   if (parts.size() > 3 || (parts.size() == 1 && half == 0)) return std::nullopt;
   std::array<std::int64_t, 3> values{};
   for (std::size_t i = 0; i < parts.size(); ++i) {
+    // Each part by itself: 25:00 and 12:60 are mistakes.
     const auto value = number(parts[i], i == 0 ? 23 : 59);
     if (!value || parts[i].size() > 2) return std::nullopt;
     values[i] = *value;
   }
+  // 12-hour times have no 0 and nothing above 12.
   if (half != 0 && (values[0] < 1 || values[0] > 12)) return std::nullopt;
   if (half != 0) values[0] = values[0] % 12 + (half == 'p' ? 12 : 0);
   return TimeOfDay{values[0], values[1], values[2]};
@@ -150,11 +160,13 @@ bool add_date(std::string_view word, const CivilTime& today, Pieces& pieces) {
   const auto month = number(parts->month);
   const auto day = number(parts->day);
   if (!year || !month || !day) return false;
+  // Two digits mean this century.
   pieces.date = CivilTime{*year < 100 ? 2000 + *year : *year, *month, *day, 0, 0, 0};
   // The 29th of February without a year is real in some year: which one is decided later.
   return is_valid(*pieces.date) || (!pieces.has_year && *month == 2 && *day == 29);
 }
 
+// A day was said already: of two, one would silently win.
 bool add_day(std::string_view word, const CivilTime& today, Pieces& pieces) {
   if (pieces.date) return false;
   if (equal_ignoring_case(word, "today")) pieces.date = midnight_after(today, 0);
@@ -180,6 +192,7 @@ std::vector<std::string> words_of(std::string_view text) {
 // "4", "pm" is one word.
 void join_halves_of_day(std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size();) {
+    // "pm" alone belongs to the number before it.
     const bool is_half = equal_ignoring_case(words[i], "am") || equal_ignoring_case(words[i], "pm");
     if (!is_half) {
       ++i;
@@ -196,6 +209,7 @@ std::optional<Pieces> parse_pieces(std::string_view text, const CivilTime& today
   Pieces pieces;
   for (const std::string& word : words) {
     const auto time_of_day = parse_time_of_day(word);
+    // Two times of day contradict each other.
     if (time_of_day && pieces.time_of_day) return std::nullopt;
     if (time_of_day) {
       pieces.time_of_day = time_of_day;
@@ -203,6 +217,7 @@ std::optional<Pieces> parse_pieces(std::string_view text, const CivilTime& today
       return std::nullopt;
     }
   }
+  // A text of nothing but blanks says nothing.
   if (!pieces.date && !pieces.time_of_day) return std::nullopt;
   return pieces;
 }
@@ -232,6 +247,7 @@ std::optional<CivilTime> completed(const Pieces& pieces, const CivilTime& today,
   time.hour = of_day.hour;
   time.minute = of_day.minute;
   time.second = of_day.second;
+  // A day with a year is what was meant, whatever direction was asked for.
   if (pieces.date && pieces.has_year) return time;
   const std::int64_t step = context.direction == TimeDirection::kFuture ? 1 : -1;
   for (int i = 0; i < kStepsMax; ++i) {
@@ -245,6 +261,7 @@ std::optional<CivilTime> completed(const Pieces& pieces, const CivilTime& today,
 
 Result<TimePoint> parse_time(std::string_view text, const TimeContext& context) {
   const std::string_view word = trim(text);
+  // Slurm's own form: seconds since 1970.
   if (equal_ignoring_case(word.substr(0, 3), "uts")) {
     const auto seconds = number(word.substr(3), 253402300799);
     if (!seconds) return invalid(text);
@@ -253,6 +270,7 @@ Result<TimePoint> parse_time(std::string_view text, const TimeContext& context) 
   if (equal_ignoring_case(word.substr(0, 3), "now")) {
     const auto offset = parse_offset(trim(word.substr(3)));
     if (!offset) return invalid(text);
+    // Whole seconds: an offset from now is not a fraction of one.
     return TimePoint::from_seconds(context.now.seconds()) + *offset;
   }
   const CivilTime today = context.zone.to_civil(context.now);

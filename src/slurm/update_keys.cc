@@ -1,3 +1,6 @@
+// Which keys scontrol update takes, so that a command refuses a misspelt one before it asks. Which
+// of them may be changed, and by whom, is the core's to say.
+
 #include "slurm/update_keys.h"
 
 #include <algorithm>
@@ -28,6 +31,7 @@ constexpr std::string_view kOfPartitions[] = {
 std::span<const std::string_view> update_keys(UpdateKind kind) {
   switch (kind) {
     case UpdateKind::kJob: return kOfJobs;
+    // Other kinds are changed by other verbs.
     case UpdateKind::kNode: return kOfNodes;
     case UpdateKind::kPartition: return kOfPartitions;
     case UpdateKind::kStep: return {};

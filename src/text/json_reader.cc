@@ -1,3 +1,7 @@
+// The parser of nlohmann::json calls back for each value it meets, and the values are built as our
+// own type at once: its document type would cost a second copy of everything. An explicit stack of
+// open lists and objects stands in for recursion.
+
 #include "text/json_reader.h"
 
 #include <fmt/format.h>
@@ -13,6 +17,7 @@
 namespace muster {
 namespace {
 
+// Writers and comparisons of values recurse: the depth of what anybody sends must be bounded.
 constexpr std::size_t kLevelsMax = 200;
 /// Members of an object that are looked through one by one.
 constexpr std::size_t kSmallObject = 16;
@@ -25,11 +30,13 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool number_integer(number_integer_t value) override { return put(Json(value)); }
   bool number_unsigned(number_unsigned_t value) override {
     constexpr auto kMax = static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max());
+    // JSON does not bound its numbers: beyond 63 bits they are as exact as a double.
     return value <= kMax ? put(Json(static_cast<std::int64_t>(value)))
                          : put(Json(static_cast<double>(value)));
   }
   bool number_float(number_float_t value, const string_t&) override { return put(Json(value)); }
   bool string(string_t& value) override { return put(Json(std::move(value))); }
+  // Only its binary formats, which are not read here, have such values.
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override { return begin(Json(Json::Object{})); }
   bool key(string_t& name) override {
@@ -42,6 +49,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool parse_error(std::size_t at, const std::string&,
                    const nlohmann::detail::exception& error) override {
     std::string why = error.what();
+    // The text begins with "[json.exception.parse_error.101] ", which helps nobody.
     if (const auto bracket = why.find("] "); bracket != why.npos) why.erase(0, bracket + 2);
     problem_ = fmt::format("byte {}: {}", at, why);
     return false;
@@ -55,6 +63,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   struct Open {
     Json value;
     std::string name;
+    // Empty until the object has more than kSmallObject members, as most never have.
     std::unordered_map<std::string, std::size_t> places =
         {};  ///< of a large object's members, by name
   };
@@ -97,6 +106,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool close() {
+    // Out of the stack first: put() adds it to the level below.
     Json value = std::move(open_.back().value);
     open_.pop_back();
     return put(std::move(value));

@@ -1,3 +1,6 @@
+// A writer per type of value, which recurses into lists and objects; their depth was bounded when
+// they were read.
+
 #include "text/json_text.h"
 
 #include <fmt/format.h>
@@ -14,6 +17,7 @@ namespace {
 /// JSON is UTF-8 (RFC 8259, section 8.1): what is none would make all of a document unreadable.
 void append_text(std::string& out, std::string_view text) {
   out += '"';
+  // Most texts are ASCII: they are not copied and not checked further.
   const bool is_ascii = std::ranges::none_of(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0x80) != 0; });
   std::string mended;
@@ -26,6 +30,7 @@ void append_text(std::string& out, std::string_view text) {
       case '\r': out += "\\r"; break;
       case '\t': out += "\\t"; break;
       default:
+        // DEL too, although JSON allows it: the text is shown on terminals.
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
           out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
         } else {
@@ -37,9 +42,12 @@ void append_text(std::string& out, std::string_view text) {
 }
 
 std::string number_text(double value) {
+  // Determined's harness writes and reads metrics that are no numbers as these texts.
   if (std::isnan(value)) return "\"NaN\"";
   if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+  // fmt writes the shortest digits that give the same double again.
   std::string text = fmt::format("{}", value);
+  // Without a point it would be read as a whole number, which is a value of another kind.
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }
@@ -54,6 +62,7 @@ struct Writer {
   void operator()(const Json::Array& items) {
     out += '[';
     bool is_first = true;
+    // A blank behind commas and colons, as Python's json.dumps writes it.
     for (const Json& item : items) {
       if (!std::exchange(is_first, false)) out += ", ";
       std::visit(*this, item.value());

@@ -1,3 +1,6 @@
+// Environment and code are checked at submission, a launch as a whole when its message is made:
+// variables and files are added in between.
+
 #include "text/launch_size.h"
 
 #include <fmt/format.h>
@@ -10,8 +13,10 @@
 namespace muster {
 
 Status check_launch_size(const LaunchStep& launch) {
+  // Room for all other fields of the message: ids, nodes, cores, limits.
   constexpr std::size_t kRestBytes = std::size_t{1} << 20;
   std::size_t bytes = 0;
+  // Script and environment are shared by many launches, and may be absent.
   for (const Bytes& one : {launch.script, launch.environment})
     bytes += one == nullptr ? 0 : one->size();
   for (const std::string& variable : launch.variables) bytes += variable.size();
@@ -43,6 +48,8 @@ Status check_environment(std::string_view block) {
     return fail(
         ErrorCode::kInvalidArgument,
         fmt::format("the variable {} has {} bytes, more than {}",
+                    // Only the name, and not all of one that has no end: the value may be secret,
+                    // and megabytes long.
                     printable(variable.substr(0, std::min<std::size_t>(variable.find('='), 100))),
                     variable.size(), kVariableBytesMax),
         "no program could be started with it: put its value into a file");

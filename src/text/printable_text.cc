@@ -1,3 +1,6 @@
+// Works character by character, since a well-formed character of several bytes is shown or escaped
+// as a whole.
+
 #include "text/printable_text.h"
 
 #include <fmt/format.h>
@@ -9,6 +12,7 @@
 namespace muster {
 namespace {
 
+// C0 and DEL; those of C1 have two bytes in UTF-8, and is_plain_utf8 knows them.
 bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
 
 }  // namespace
@@ -20,6 +24,7 @@ bool is_printable(std::string_view text) {
 std::string printable(std::string_view text) {
   std::string shown;
   while (!text.empty()) {
+    // A byte that begins no character is escaped alone.
     const std::size_t size = std::max<std::size_t>(utf8_character_size(text), 1);
     const std::string_view character = text.substr(0, size);
     text.remove_prefix(size);

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::int64_t kDayMicroseconds = 86'400'000'000;
 
+// Rounds down, also before 1970 and before the year 0, where / rounds towards zero.
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 bool is_leap(std::int64_t year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }
@@ -50,6 +51,8 @@ CivilTime date_from_days(std::int64_t days) {
 }
 
 bool is_valid(const CivilTime& time) {
+  // 60: a leap second is accepted; POSIX time has none, so it is the first second of the next
+  // minute.
   return is_within(time.year, 1900, 9999) && is_within(time.month, 1, 12) &&
          is_within(time.day, 1, days_in_month(time.year, time.month)) &&
          is_within(time.hour, 0, 23) && is_within(time.minute, 0, 59) &&

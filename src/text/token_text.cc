@@ -1,3 +1,6 @@
+// header.payload.signature of RFC 7515, each in base64url. Only tokens that carry our signature
+// are ever looked into: the header's algorithm is not read, so that no token can choose "none".
+
 #include "text/token_text.h"
 
 #include <fmt/format.h>
@@ -31,10 +34,12 @@ std::string signature(std::string_view text, std::string_view key) {
   ::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()),
          reinterpret_cast<const unsigned char*>(text.data()), text.size(),
          reinterpret_cast<unsigned char*>(bytes.data()), &size);
+  // EVP_MAX_MD_SIZE is that of the longest hash, 64 bytes, of which SHA-256 fills 32.
   bytes.resize(size);
   return bytes;
 }
 
+// One message for every fault: a forger does not learn how far a token came.
 Error no_token() {
   return Error{ErrorCode::kPermissionDenied, "invalid token",
                "it is not of this cluster, or it was cut short"};
@@ -54,12 +59,14 @@ TokenClaims claims_of(const Json& json) {
     if (scope != nullptr && scope->text() != nullptr && *scope->text() == scope_name(known))
       claims.scope = known;
   }
+  // RFC 7519 has names for these three, sub, exp and jti; the others are ours.
   if (const Json* name = json.find("sub"); name != nullptr && name->text() != nullptr)
     claims.user_name = *name->text();
   claims.user = UserId(number_of(json, "uid"));
   claims.group = GroupId(number_of(json, "gid"));
   if (const Json* end = json.find("exp"); end != nullptr && end->whole() != nullptr)
     claims.expiry = TimePoint::from_seconds(*end->whole());
+  // jti is a text in RFC 7519, and an id has 64 bits, more than JavaScript's numbers hold.
   if (const Json* id = json.find("jti"); id != nullptr && id->text() != nullptr)
     claims.id = parse_whole(*id->text()).value_or(0);
   if (const Json* made = json.find("made_us"); made != nullptr && made->whole() != nullptr)
@@ -95,6 +102,8 @@ Result<TokenClaims> parse_token(std::string_view text, std::string_view key, Tim
   const std::size_t first = text.find('.');
   if (last == text.npos || first == last) return fail(no_token());
   const auto given = parse_base64(text.substr(last + 1));
+  // The signature is compared before anything is parsed, and in constant time: the body of a
+  // forged token is never read.
   if (!given.has_value() || !is_same_secret(*given, signature(text.substr(0, last), key)))
     return fail(no_token());
   const std::string body = TRY(parse_base64(text.substr(first + 1, last - first - 1)));
@@ -107,6 +116,7 @@ Result<TokenClaims> parse_token(std::string_view text, std::string_view key, Tim
 }
 
 std::optional<TimePoint> expiry_in(std::string_view text) {
+  // Does not check a signature: the client that asks has no key.
   const std::size_t first = text.find('.');
   const std::size_t last = text.rfind('.');
   if (last == text.npos || first == last) return std::nullopt;
@@ -120,11 +130,13 @@ std::optional<TimePoint> expiry_in(std::string_view text) {
 }
 
 TimePoint end_of_day(TimePoint time) {
+  // UTC's day: the division by 86400 counts from 1970-01-01T00:00:00Z.
   return TimePoint::from_seconds((time.seconds() / kDaySeconds + 1) * kDaySeconds);
 }
 
 std::string client_password_hash(std::string_view password) {
   if (password.empty()) return "";
+  // The constant of Determined's client: passwords arrive hashed with it.
   const std::string salted = "GubPEmmotfiK9TMD6Zdw" + std::string(password);
   std::string digest(EVP_MAX_MD_SIZE, '\0');
   unsigned size = 0;

@@ -1,3 +1,6 @@
+// RE2 and not std::regex: its time is linear in the text whatever the pattern, which users may
+// choose freely, and Determined's log policies are RE2 as well.
+
 #include "text/user_pattern.h"
 
 #include <fmt/format.h>
@@ -15,7 +18,9 @@ Status check_pattern_length(std::string_view text) {
 Status check_pattern(std::string_view pattern) {
   TRY(check_pattern_length(pattern));
   RE2::Options options;
+  // RE2 would write to standard error of the controller.
   options.set_log_errors(false);
+  // As store/logs/log_pattern.cc compiles patterns.
   options.set_never_nl(true);
   const RE2 compiled(re2::StringPiece(pattern.data(), pattern.size()), options);
   if (compiled.ok()) return {};

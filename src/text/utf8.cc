@@ -18,6 +18,8 @@ std::size_t utf8_character_size(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return 1;
   const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  // 0x80 to 0xbf continue a character; 0xc0 and 0xc1 would begin ASCII in two bytes; beyond 0xf4
+  // lies nothing.
   if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
   // The second byte's range keeps out what is too long, surrogates, and what is beyond U+10FFFF.
   const unsigned low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
@@ -33,7 +35,9 @@ bool is_plain_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t size = utf8_character_size(text);
     if (size == 0) return false;
+    // U+0080 to U+009F.
     const bool is_c1 = size == 2 && text[0] == '\xc2' && is_between(text[1], 0x80, 0x9f);
+    // U+2028 to U+202E, U+2066 to U+2069.
     const bool is_turn = size == 3 && text[0] == '\xe2' &&
                          ((text[1] == '\x80' && is_between(text[2], 0xa8, 0xae)) ||
                           (text[1] == '\x81' && is_between(text[2], 0xa6, 0xa9)));
@@ -57,6 +61,7 @@ std::string valid_utf8(std::string_view bytes) {
   while (!bytes.empty()) {
     const std::size_t size = utf8_character_size(bytes);
     out += size == 0 ? kReplacement : bytes.substr(0, size);
+    // One byte at a time: a good character may begin right behind a bad byte.
     bytes.remove_prefix(size == 0 ? 1 : size);
   }
   return out;

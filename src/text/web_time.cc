@@ -1,3 +1,6 @@
+// RFC 3339 with what clients write besides: a blank for T, a comma for the point, an offset
+// without a colon, no offset at all.
+
 #include "text/web_time.h"
 
 #include <fmt/format.h>
@@ -13,6 +16,7 @@ namespace {
 bool take_number(std::string_view& text, std::size_t digits, std::int64_t& value) {
   if (text.size() < digits) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + digits, value);
+  // from_chars accepts a sign, so "-123" would pass as four digits.
   if (error != std::errc() || end != text.data() + digits || text.front() == '-') return false;
   text.remove_prefix(digits);
   return true;
@@ -28,6 +32,7 @@ bool take(std::string_view& text, std::string_view any_of) {
 bool take_microseconds(std::string_view& text, std::int64_t& value) {
   if (text.empty() || text.front() < '0' || text.front() > '9') return false;
   int digits = 0;
+  // Go writes nine digits, Python six; the rest is cut.
   for (; !text.empty() && text.front() >= '0' && text.front() <= '9'; text.remove_prefix(1)) {
     if (digits < 6) {
       value = value * 10 + (text.front() - '0');
@@ -56,6 +61,7 @@ bool take_offset(std::string_view& text, std::int64_t& seconds) {
 std::string web_time_text(TimePoint time) {
   if (!time.is_set() || time.is_never()) return "";
   const CivilTime civil = FixedZone().to_civil(time);
+  // Positive also before 1970.
   const std::int64_t rest = ((time.microseconds() % 1'000'000) + 1'000'000) % 1'000'000;
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", civil.year, civil.month,
                      civil.day, civil.hour, civil.minute, civil.second, rest);

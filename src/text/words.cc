@@ -1,3 +1,5 @@
+// Everything here knows ASCII alone: the bytes of other characters pass through unchanged.
+
 #include "text/words.h"
 
 #include <algorithm>
@@ -42,6 +44,7 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
   return result;
 }
 
+// Not isspace(): its answer depends on the locale.
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -67,6 +70,7 @@ std::optional<std::uint64_t> parse_whole(std::string_view text, std::uint64_t ma
   for (const char c : text) {
     if (!is_digit(c)) return std::nullopt;
     const auto digit = static_cast<std::uint64_t>(c - '0');
+    // Whether value * 10 + digit fits, without computing it.
     if (value > (UINT64_MAX - digit) / 10) return std::nullopt;
     value = value * 10 + digit;
   }

@@ -1,3 +1,7 @@
+// yaml-cpp's parser sends events, and Builder makes the value, the lines and the anchors from them
+// at once. Events show each alias, so that what a small text unfolds to can be counted as it
+// grows, and each name, so that one that stands twice is found.
+
 #include "text/yaml_text.h"
 
 #include <fmt/format.h>
@@ -22,6 +26,7 @@ constexpr std::size_t kValueMax = 25'000;
 constexpr std::size_t kByteMax = std::size_t{16} << 20;
 constexpr std::size_t kDepthMax = 200;
 
+// yaml-cpp counts lines from 0, and has -1 for "nowhere".
 int line_of(const YAML::Mark& mark) { return mark.line < 0 ? 1 : mark.line + 1; }
 
 template <class T>
@@ -39,6 +44,7 @@ std::optional<Json> parse_whole_number(std::string_view text) {
   if (text.starts_with("0o")) {
     if (const auto value = parse_all<std::int64_t>(text.substr(2), 8)) return Json(*value);
   }
+  // from_chars reads a minus but no plus.
   if (text.starts_with('+') && text.size() > 1 && is_digit(text[1])) text.remove_prefix(1);
   if (const auto value = parse_all<std::int64_t>(text, 10)) return Json(*value);
   return std::nullopt;
@@ -52,10 +58,12 @@ std::optional<Json> parse_real_number(std::string_view text) {
     return Json(text.starts_with('-') ? -kInfinite : kInfinite);
   if (text == ".nan" || text == ".NaN" || text == ".NAN")
     return Json(std::numeric_limits<double>::quiet_NaN());
+  // "." alone and ".." are texts; ".5" is a number.
   const std::size_t first = digits.find_first_not_of('.');
   if (first == std::string_view::npos || first > 1 || !is_digit(digits[first])) return std::nullopt;
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  // A number beyond a double, such as 1e999, stays a text.
   if (end != digits.data() + digits.size() || error != std::errc()) return std::nullopt;
   return Json(text.starts_with('-') ? -value : value);
 }
@@ -87,6 +95,7 @@ class Builder final : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
+    // Quoted scalars have the tag "!": "1" in quotes is a text.
     const bool is_text = tag == "!" || tag == "tag:yaml.org,2002:str";
     add(mark, anchor, value, is_text ? Json(value) : yaml_scalar(value));
   }
@@ -119,9 +128,11 @@ class Builder final : public YAML::EventHandler {
     if (!problem_)
       problem_ = Error{ErrorCode::kInvalidArgument,
                        fmt::format("line {}: {}", line_of(mark), message), ""};
+    // The first problem is the cause: no later event changes anything.
     stack_.clear();
   }
   void spend(const YAML::Mark& mark, std::size_t bytes) {
+    // Counts each alias again: the bounds are on what the document unfolds to, in memory.
     bytes_ += bytes;
     if (++values_ > kValueMax) refuse(mark, "the document unfolds to more than 25,000 values");
     if (bytes_ > kByteMax) refuse(mark, "the document unfolds to more than 16 MiB");
@@ -156,13 +167,16 @@ class Builder final : public YAML::EventHandler {
   void add(const YAML::Mark& mark, YAML::anchor_t anchor, std::string_view text, Json value) {
     if (problem_) return;
     if (expects_name()) return name_next(mark, text, value);
+    // The line of a member is that of its name: the value may begin further down.
     note(is_member() ? stack_.back().name_mark : mark, is_merge() ? kUnnoted : next_path(), value);
     if (problem_) return;
+    // An anchor may be set anew: the last one counts.
     if (anchor != 0) anchors_[anchor] = value;
     put(mark, std::move(value));
   }
   void begin(const YAML::Mark& mark, YAML::anchor_t anchor, Json value) {
     if (problem_) return;
+    // YAML allows lists and maps for names; Json has texts alone.
     if (expects_name()) return refuse(mark, "a name must be a plain text");
     if (stack_.size() >= kDepthMax) return refuse(mark, "nested more than 200 deep");
     std::string path = is_merge() || is_unnoted() ? kUnnoted : next_path();
@@ -176,6 +190,7 @@ class Builder final : public YAML::EventHandler {
     if (problem_) return;
     Open done = std::move(stack_.back());
     stack_.pop_back();
+    // After all members of its own, wherever "<<" stood: what a map says itself wins.
     for (const auto& [mark, source] : done.merged) merge(mark, source, done);
     if (problem_) return;
     if (done.anchor != 0) anchors_[done.anchor] = done.value;
@@ -185,7 +200,9 @@ class Builder final : public YAML::EventHandler {
     if (value.array() != nullptr || value.object() != nullptr)
       return refuse(mark, "a name must be a plain text");
     Open& top = stack_.back();
+    // The name as it is written: 1e3 in front of a colon is "1e3" and no number.
     std::string name = value.text() != nullptr ? *value.text() : std::string(text);
+    // YAML 1.2 requires unique names (section 3.2.1.3), and yaml-cpp does not check them.
     if (name != "<<" && !top.names.insert(name).second) {
       return refuse(mark, fmt::format("'{}' stands twice; keep one",
                                       inner_path(top.path == kUnnoted ? "" : top.path, name)));
@@ -265,9 +282,11 @@ class NoDocument final : public YAML::EventHandler {
 }  // namespace
 
 Json yaml_scalar(std::string_view text) {
+  // The words of the core schema alone: in YAML 1.1 `no` would be false, and a country's code.
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return {};
   if (text == "true" || text == "True" || text == "TRUE") return true;
   if (text == "false" || text == "False" || text == "FALSE") return false;
+  // Whole numbers before others, which would read 1 as 1.0.
   if (auto whole = parse_whole_number(text)) return *std::move(whole);
   if (auto real = parse_real_number(text)) return *std::move(real);
   return std::string(text);
@@ -281,18 +300,21 @@ Result<YamlDocument> parse_yaml(std::string_view text) {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     Builder builder;
+    // A text of comments alone has no document: it is null.
     if (!parser.HandleNextDocument(builder)) return YamlDocument{};
     YamlDocument document = TRY(builder.take());
     NoDocument rest;
     if (parser.HandleNextDocument(rest))
       return refusal(rest.line, "a second document begins; one is expected");
     return document;
+    // yaml-cpp throws; no exception leaves this file.
   } catch (const YAML::Exception& problem) {
     return refusal(line_of(problem.mark), fmt::format("not YAML: {}", problem.msg));
   }
 }
 
 Json stored_json(std::string_view text) {
+  // JSON first, which is much faster to read, and what json_text has written.
   if (auto json = parse_json(text); json.has_value()) return std::move(*json);
   auto yaml = parse_yaml(text);
   return yaml.has_value() ? std::move(yaml->root) : Json();

@@ -1,3 +1,6 @@
+// Writes the job's script in two parts: one call of the Python package for everything that lies in
+// S3, and a line of shell for each folder.
+
 #include "trials/collection_text.h"
 
 #include <algorithm>
@@ -26,9 +29,12 @@ constexpr std::size_t kNameMax = 64;
 std::string collection_script(const ExperimentSpec& spec, const Doomed& doomed) {
   std::string script(kHead);
   if (!doomed.uuids.empty()) {
+    // The keys to the bucket are in the variable rather than among the arguments, which every user
+    // of the node could read in ps.
     script += "MUSTER_CHECKPOINT_STORAGE=" + shell_quoted(s3_settings(spec)) +
               " python3 -m muster.core.collection";
     for (const std::string& uuid : doomed.uuids) script += " " + shell_quoted(uuid);
+    // A checkpoint that cannot be deleted must not keep the folders: only the exit status says so.
     script += " || status=1\n";
   }
   for (const std::string& folder : doomed.folders)

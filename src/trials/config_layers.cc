@@ -1,3 +1,6 @@
+// Merges recursively with the path of names as context: only a path tells whether two lists are
+// joined, or whether two maps describe the same thing.
+
 #include "trials/config_layers.h"
 
 #include <algorithm>
@@ -58,8 +61,11 @@ bool is_other_thing(std::string_view path, const Json& over, const Json& under) 
       path == "checkpoint_storage" || path.starts_with("hyperparameters.");
   if (path != "searcher" && !is_storage_or_range) return false;
   const std::string_view mark = path == "searcher" ? "name" : "type";
+  // A search method has a name, a storage and a range have a type.
   const Json* a = over.find(mark);
   const Json* b = under.find(mark);
+  // A range over a map without a type, or the reverse: the map without one holds nested
+  // hyperparameters. A storage without a type only completes the one below it.
   if (is_storage_or_range && (a == nullptr) != (b == nullptr) && path != "checkpoint_storage")
     return true;
   return a != nullptr && b != nullptr && *a != *b;
@@ -88,6 +94,7 @@ Json join_by_name(const Json::Array& over, const Json::Array& under) {
 /// A list of variables as the map from kinds of slots that the other layer has.
 Json::Object by_kinds(const Json& variables) {
   if (variables.object() != nullptr) return *variables.object();
+  // Not into rocm as well: the form joins cuda and rocm, and would have each variable twice.
   return variables.array()->empty() ? Json::Object()
                                     : Json::Object{{"cpu", variables}, {"cuda", variables}};
 }
@@ -99,12 +106,16 @@ bool is_list_or_map(const Json& value) {
 Json merge_at(const std::string& path, const Json& over, const Json& under);
 
 Json merge_maps(const std::string& path, const Json::Object& over, const Json::Object& under) {
+  // A map by name, since a search through `under` for each member of `over` would cost the product
+  // of both.
   std::map<std::string_view, const Json*> lower;
   for (const Json::Member& member : under) lower.emplace(member.name, &member.value);
   Json::Object merged;
   for (const Json::Member& member : over) {
     const auto below = lower.find(member.name);
     const std::string inner = path.empty() ? member.name : path + "." + member.name;
+    // The order of fields is the upper layer's, and then the lower one's: the configuration is
+    // shown to people as it was written.
     merged.push_back({member.name, below == lower.end()
                                        ? member.value
                                        : merge_at(inner, member.value, *below->second)});
@@ -123,6 +134,7 @@ Json merge_at(const std::string& path, const Json& over, const Json& under) {
     if (std::ranges::find(kJoined, path) != kJoined.end())
       return join_lists(*over.array(), *under.array());
   }
+  // A list and a map of variables can be joined only in the form that both have.
   if (path == kVariables && is_list_or_map(over) && is_list_or_map(under))
     return merge_maps(path, by_kinds(over), by_kinds(under));
   if (over.object() == nullptr || under.object() == nullptr || is_other_thing(path, over, under))
@@ -132,6 +144,7 @@ Json merge_at(const std::string& path, const Json& over, const Json& under) {
 
 Json parse_defaults() {
   auto document = parse_yaml(kDefaults);
+  // The text is a constant of this file: a failure is ours and not a user's.
   CHECK(document.has_value(), "the defaults cannot be read: {}", document.error().text());
   return std::move(document->root);
 }

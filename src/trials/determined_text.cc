@@ -1,3 +1,7 @@
+// Determined's harness reads its surroundings twice: DET_ variables for its shell scripts and
+// launcher, JSON files below /run/determined/info for its Python package. Both are written from
+// one TrialLocation, so that they agree.
+
 #include "trials/determined_text.h"
 
 #include <fmt/format.h>
@@ -14,6 +18,7 @@
 namespace muster {
 namespace {
 
+// The package has this path built in: each trial needs a mount namespace of its own.
 constexpr std::string_view kFolder = "/run/determined";
 /// Ports of a run are this many apart; two runs on one host have different ones as long as fewer
 /// trials than places run there. None lies where Linux takes the ports of outgoing connections from
@@ -25,6 +30,8 @@ constexpr std::array<std::string_view, 5> kS3Settings{"bucket", "access_key", "s
                                                       "endpoint_url", "prefix"};
 
 Json parsed(const std::string& text) {
+  // A configuration or hyperparameters that cannot be read count as empty: the run starts, and its
+  // script reports what it misses.
   Json json = stored_json(text);
   return json.object() != nullptr ? std::move(json) : Json(Json::Object{});
 }
@@ -46,11 +53,14 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json
 }  // namespace
 
 std::string uuid_text(std::uint64_t high, std::uint64_t low) {
+  // Version 4 and variant 8 stand where RFC 4122 has them, for clients that check a uuid's form.
   return fmt::format("{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}", high >> 32, high >> 16 & 0xffff,
                      high & 0xfff, low >> 48 & 0xfff, low & 0xffffffffffffULL);
 }
 
 std::string task_name(std::string_view cluster, ExperimentId experiment, TrialId trial) {
+  // The trial's number is the last group, so that a name can be read back; the rest is a hash of
+  // the cluster, so that names of two clusters differ.
   const std::uint64_t place = Hasher().add(cluster).digest();
   return fmt::format("{}.{}", experiment.value(), uuid_text(place, place << 48 | trial.value()));
 }
@@ -61,6 +71,7 @@ std::string allocation_name(std::string_view cluster, ExperimentId experiment, T
 }
 
 std::optional<TrialRun> parse_task_name(std::string_view name) {
+  // The experiment's number in front is not needed: trials are numbered over the whole cluster.
   const std::size_t dot = name.find('.');
   if (dot == name.npos) return std::nullopt;
   std::string_view rest = name.substr(dot + 1);
@@ -69,9 +80,11 @@ std::optional<TrialRun> parse_task_name(std::string_view name) {
   if (rest.size() < kUuid) return std::nullopt;
   std::uint64_t trial = 0;
   const std::string_view tail = rest.substr(kTail, kUuid - kTail);
+  // A client may send any text: digits must fill the group to its end.
   if (std::from_chars(tail.data(), tail.data() + tail.size(), trial, 16).ptr !=
       tail.data() + tail.size())
     return std::nullopt;
+  // The group holds 48 bits, a trial's number 32.
   if (trial > UINT32_MAX) return std::nullopt;
   TrialRun run{TrialId(static_cast<std::uint32_t>(trial)), 0};
   rest.remove_prefix(kUuid);
@@ -86,18 +99,23 @@ std::optional<TrialRun> parse_task_name(std::string_view name) {
 std::string storage_folder(const ExperimentSpec& spec) {
   const Json config = parsed(spec.config);
   const std::vector<std::string> path{"checkpoint_storage", "host_path"};
+  // Otherwise the parent of the run folder, where Muster's own checkpoints lie.
   if (const Json* host = config.find(path); host != nullptr && host->text() != nullptr)
     return *host->text();
   return spec.run_folder.substr(0, spec.run_folder.rfind('/'));
 }
 
 Json determined_config(const ExperimentSpec& spec) {
+  // The configuration was accepted: an empty one is the answer to a damaged store alone.
   Json config = config_with_seed(spec).value_or(Json(Json::Object{}));
   Json& storage = config.member("checkpoint_storage");
+  // An explicit null counts as absent, as in a file.
   const auto kept = [&](std::string_view name, Json otherwise = Json()) {
     const Json* value = storage.find(name);
     return value == nullptr || value->is_null() ? std::move(otherwise) : *value;
   };
+  // host_path is a name on the host: the package itself writes to /determined_shared_fs, where
+  // stepd binds that folder.
   Json whole = Json::Object{{"type", "shared_fs"},
                             {"host_path", storage_folder(spec)},
                             {"storage_path", kept("storage_path")},
@@ -109,6 +127,7 @@ Json determined_config(const ExperimentSpec& spec) {
     whole = Json::Object{{"type", "s3"}};
     for (const std::string_view name : kS3Settings) whole.member(name) = kept(name);
   }
+  // 0, 1 and 1 are Determined's defaults.
   whole.member("save_experiment_best") = kept("save_experiment_best", 0);
   whole.member("save_trial_best") = kept("save_trial_best", 1);
   whole.member("save_trial_latest") = kept("save_trial_latest", 1);
@@ -130,6 +149,7 @@ std::vector<std::string> determined_variables(const Experiment& experiment, cons
   add("DET_MASTER", place.master);
   add("DET_CLUSTER_ID", place.cluster);
   add("DET_AGENT_ID", place.node_name);
+  // JSON, as Determined's prep_container parses it.
   add("DET_SLOT_IDS", json_text(numbers(place.slots)));
   add("DET_TASK_ID", task_name(place.cluster, experiment.id, trial.id));
   add("DET_ALLOCATION_ID", allocation_name(place.cluster, experiment.id, trial.id, run));
@@ -143,13 +163,18 @@ std::vector<std::string> determined_variables(const Experiment& experiment, cons
   add("DET_TRIAL_RUN_ID", run);
   add("DET_HPARAMS", trial.hparams);
   add("DET_STEPS_COMPLETED", place.steps_completed);
+  // An empty value would be read as the uuid of a checkpoint.
   if (!place.latest_checkpoint.empty()) add("DET_LATEST_CHECKPOINT", place.latest_checkpoint);
+  // With slurm-job Determined's exec.launch ignores SIGTERM, and requires DET_RESOURCES_ID.
   add("DET_RESOURCES_TYPE", "slurm-job");
   add("DET_RESOURCES_ID", fmt::format("{}.{}", run, place.node_rank));
   add("DET_RUN_DIR", kFolder);
   add("DET_WORKDIR", fmt::format("{}/workdir", kFolder));
+  // Determined's task-setup.sh installs its own wheel otherwise: the trial has the package of its
+  // environment.
   add("DET_SKIP_PIP_INSTALL", 1);
   add("DET_SEGMENT_ENABLED", "false");
+  // Determined's launcher fails where two trials on one host have the same.
   add("C10D_PORT", ports);
   add("INTER_TRAIN_PROCESS_COMM_PORT_1", ports + 1);
   add("INTER_TRAIN_PROCESS_COMM_PORT_2", ports + 2);
@@ -172,6 +197,8 @@ Json own_config(const Experiment& experiment, const Trial& trial) {
 
 std::vector<NamedText> determined_files(const Experiment& experiment, const Trial& trial,
                                         std::uint32_t run, const TrialLocation& place) {
+  // Determined's package passes each file's members as keyword arguments, and those of
+  // checkpoint_storage too: an unknown key is a TypeError.
   const Json cluster =
       Json::Object{{"master_url", place.master},
                    {"cluster_id", place.cluster},
@@ -193,6 +220,7 @@ std::vector<NamedText> determined_files(const Experiment& experiment, const Tria
                                      {"trial_run_id", run},
                                      {"debug", false},
                                      {"inter_node_network_interface", Json()}};
+  // In the order of ranks: the launcher's chief is the first address.
   const Json rendezvous = Json::Object{{"container_addrs", texts(place.addresses)},
                                        {"container_rank", place.node_rank},
                                        {"container_slot_counts", numbers(place.slot_counts)}};

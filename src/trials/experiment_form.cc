@@ -1,3 +1,7 @@
+// Reads the sections in an order in which each finds what it depends on: slots come before
+// variables, hyperparameters before the searcher. Every section marks what it has read, and
+// finish() refuses the rest, so that a misspelt field cannot be lost.
+
 #include "trials/experiment_form.h"
 
 #include <fmt/format.h>
@@ -24,6 +28,7 @@ constexpr std::size_t kLogPoliciesMax = 32;
 constexpr std::string_view kNoCgroups = "trials run without containers; take it out";
 
 /// True for what a file may say without asking for anything: null, false, 0, empty.
+/// A configuration that was printed with all its defaults must be accepted again.
 bool asks_for_nothing(const Json& value) {
   if (const bool* flag = value.boolean()) return !*flag;
   if (const auto number = value.number()) return *number == 0;
@@ -47,6 +52,7 @@ void read_texts(FormReader& reader, std::string_view name, std::vector<std::stri
   if (value == nullptr) return;
   if (value->array() == nullptr)
     return reader.refuse(name, fmt::format("{} is not a list of texts", shown_value(*value)));
+  // A label such as 2024 is a number to YAML, hence the advice to quote.
   for (const Json& item : *value->array()) {
     if (item.text() == nullptr)
       return reader.refuse(name,
@@ -58,6 +64,7 @@ void read_texts(FormReader& reader, std::string_view name, std::vector<std::stri
 void read_entrypoint(FormReader& top, EntryPoint& out) {
   if (!top.require("entrypoint", "the command that trains, such as python3 train.py")) return;
   const Json* value = top.take("entrypoint");
+  // Determined's two forms: a text is a line for the shell, a list is quoted word by word.
   out.is_shell_line = value->text() != nullptr;
   if (out.is_shell_line) {
     out.words = {*value->text()};
@@ -69,6 +76,7 @@ void read_entrypoint(FormReader& top, EntryPoint& out) {
   }
   if (out.words.empty() || out.words[0].empty())
     top.refuse("entrypoint", "it is empty; give the command that trains");
+  // The command is handed to the shell in a variable, which ends at NUL.
   const auto has_nul = [](const std::string& word) { return word.find('\0') != std::string::npos; };
   if (std::ranges::any_of(out.words, has_nul))
     top.refuse("entrypoint", "a command cannot hold a NUL character");
@@ -77,6 +85,7 @@ void read_entrypoint(FormReader& top, EntryPoint& out) {
 /// A number, or {min, max} for a trial that may be resized between its runs.
 void read_slots(FormReader& reader, TrialResources& out) {
   if (!reader.has("slots_per_trial") || reader.take("slots_per_trial")->object() == nullptr) {
+    // 0 is allowed: such a trial runs on CPUs alone.
     reader.whole("slots_per_trial", out.slots_per_trial, 0);
     return;
   }
@@ -88,6 +97,7 @@ void read_slots(FormReader& reader, TrialResources& out) {
   if (out.slots_per_trial < out.min_slots_per_trial)
     range.refuse("min", fmt::format("{} are more than max {}", out.min_slots_per_trial,
                                     out.slots_per_trial));
+  // Equal bounds describe a trial that is not elastic.
   if (out.slots_per_trial == out.min_slots_per_trial) out.min_slots_per_trial = 0;
   range.finish();
 }
@@ -96,10 +106,12 @@ void read_resources(FormReader& top, TrialResources& out) {
   FormReader reader = top.section("resources");
   read_slots(reader, out);
   std::uint32_t max_slots = 0;
+  // Read into a local first, since 0 stands for "not given" there.
   reader.whole("max_slots", max_slots, 1);
   if (max_slots > 0) out.max_slots = max_slots;
   reader.number("weight", out.weight, 1e-6, 1e6);
   std::uint32_t priority = 0;
+  // Determined's scale: the lower number is the more important one.
   reader.whole("priority", priority, 1, 99);
   if (priority > 0) out.priority = priority;
   reader.text("resource_pool", out.resource_pool);
@@ -145,6 +157,7 @@ void read_variables(FormReader& environment, bool has_slots, std::vector<std::st
                          fmt::format("\"{}\" names no variable; write NAME=VALUE", variable));
     }
   }
+  // A mistake is found here and not in the trial's runs.
   const auto wish = output_metrics_wish(out);
   if (wish && *wish != "0" && *wish != "1") {
     environment.refuse("environment_variables",
@@ -234,6 +247,7 @@ void read_checkpoint_storage(FormReader& top, ExperimentConfig& out) {
   }
   if (type == 2U) out.checkpoint_storage = read_s3(reader);
   if (type == 3U || type == 4U) {
+    // Returns before finish(): the fields of such a storage would each be refused as unknown too.
     return reader.refuse(
         "type", fmt::format("storage of type {} is not there yet; use shared_fs, directory or s3",
                             kTypes[*type]));
@@ -244,11 +258,13 @@ void read_checkpoint_storage(FormReader& top, ExperimentConfig& out) {
       refuse_field(reader, name, "of which storage? give 'type': shared_fs, directory or s3");
     }
   }
+  // Where the type is wrong, the fields of the storage that was meant would be refused as unknown.
   if (type || !reader.has("type")) reader.finish();
 }
 
 /// Ours: Determined has no budgets.
 void read_budget(FormReader& top, ExperimentBudget& out) {
+  // A million hours in microseconds is 3.6e15, far inside 63 bits.
   constexpr double kMost = 1e6;
   FormReader reader = top.section("budget");
   double gpu_hours = 0;
@@ -261,6 +277,7 @@ void read_budget(FormReader& top, ExperimentBudget& out) {
   reader.finish();
 }
 
+// Source: Determined 0.38, log_policies; patterns are RE2 there.
 void read_log_policies(FormReader& top, std::vector<LogPolicy>& out) {
   constexpr std::array<std::string_view, 2> kActions{"cancel_retries", "exclude_node"};
   const Json* value = top.take("log_policies");
@@ -276,14 +293,17 @@ void read_log_policies(FormReader& top, std::vector<LogPolicy>& out) {
     if (const Json* action = reader.take("action");
         action != nullptr && action->object() != nullptr) {
       FormReader inner = reader.section("action");
+      // 0 is kLabel, the policy without an action.
       if (const auto place = inner.choice("type", kActions))
         policy.action = static_cast<LogAction>(*place + 1);
       inner.finish();
     } else if (const auto place = reader.choice("action", kActions)) {
       policy.action = static_cast<LogAction>(*place + 1);
     }
+    // The pattern is compiled once here, so that the user hears of it and not the node.
     if (const Status usable = check_pattern(policy.pattern); !usable.has_value())
       reader.refuse("pattern", usable.error().text());
+    // A name alone is allowed: it switches a default off.
     if (policy.name.empty() && policy.pattern.empty())
       reader.refuse("", "neither a name nor a pattern; give the pattern to look for");
     reader.finish();
@@ -304,6 +324,7 @@ void read_profiling(FormReader& top, Profiling& out) {
     reader.whole("end_after_batch", end, 0);
     out.end_after_batch = end;
   }
+  // Marks the field as known also where it is null, which has() counts as left out.
   reader.take("end_after_batch");
   bool is_synchronized = true;  // the form warns of it
   reader.flag("sync_timings", is_synchronized);
@@ -320,6 +341,7 @@ void read_seed_and_retention(FormReader& top, ExperimentConfig& out) {
   reproducibility.take("trial_seed");
   reproducibility.finish();
   FormReader retention = top.section("retention_policy");
+  // Both ends are Determined's; -1 keeps logs for ever.
   if (retention.has("log_retention_days"))
     retention.whole("log_retention_days", out.log_retention_days.emplace(-1), -1, 32767);
   retention.take("log_retention_days");
@@ -363,6 +385,7 @@ void read_the_rest(FormReader& top) {
   }
   optimizations.finish();
   for (const std::string_view name : {"min_validation_period", "min_checkpoint_period"}) {
+    // Both sections stand in experiment_defaults() with zero batches, as in Determined's own.
     FormReader period = top.section(name);
     for (const std::string_view unit : {"batches", "records", "epochs"}) {
       refuse_field(period, unit,
@@ -395,6 +418,7 @@ void read_search(FormReader& top, ExperimentConfig& out) {
   if (!top.require("searcher",
                    "the search method and its settings, such as {name: single, metric: loss}"))
     return;
+  // The reader of the hyperparameters is passed on for messages: a grid finds its faults there.
   FormReader section = top.section("searcher");
   SearcherSection searcher = read_searcher(section, out.hyperparameters, hyperparameters);
   out.search = std::move(searcher.search);
@@ -406,10 +430,13 @@ void read_search(FormReader& top, ExperimentConfig& out) {
 /// As search/hyperband.h has its brackets.
 std::uint64_t hyperband_trials(const Hyperband& config) {
   std::uint64_t brackets = 1;
+  // Stops at the last power that max_time holds: with s from 0 there are floor(log_d max_time) + 1
+  // brackets. Source: Li et al., JMLR 18, 2018, algorithm 1.
   for (std::uint64_t power = config.divisor; power <= config.max_time; power *= config.divisor)
     ++brackets;
   std::uint64_t trials = 0;
   std::uint64_t power = 1;
+  // ceil(brackets / (s + 1) · d^s), in whole numbers.
   for (std::uint64_t s = 0; s < brackets; ++s, power *= config.divisor)
     trials += (brackets * power + s) / (s + 1);
   return trials;
@@ -424,6 +451,7 @@ std::uint64_t population_trials(const PopulationTraining& config) {
 /// At most; 1 where that is not known beforehand: a custom search says it as it goes.
 std::uint64_t trial_count(const SearchMethodConfig& method, const HyperSpace& space) {
   if (std::holds_alternative<GridSearch>(method)) {
+    // In doubles, since a product of counts may be beyond 64 bits.
     double points = 1;
     for (const Hyperparameter& one : space) points *= points_of(one.domain);
     return static_cast<std::uint64_t>(points);
@@ -443,6 +471,7 @@ Status check_hparams_together(const ExperimentConfig& config, const Json& longes
   constexpr std::uint64_t kMost = std::uint64_t{128} << 20;
   const std::uint64_t trials = trial_count(config.search.method, config.hyperparameters);
   const std::uint64_t bytes = json_text(longest).size();
+  // Both factors are bounded by now, 100 000 trials of 128 KiB: their product fits.
   if (trials * bytes <= kMost) return {};
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("{} trials with {} bytes each are more than {} MiB in all", trials, bytes,
@@ -481,6 +510,7 @@ void check_hparams_of(FormReader& top, const ExperimentConfig& config) {
 }  // namespace
 
 ExperimentForm read_experiment(const Json& merged, const LineMap& lines, bool is_stored) {
+  // In the order of CheckpointPolicy.
   constexpr std::array<std::string_view, 3> kPolicies{"best", "all", "none"};
   ExperimentForm form;
   FormContext context{lines, {}};
@@ -504,12 +534,15 @@ ExperimentForm read_experiment(const Json& merged, const LineMap& lines, bool is
   read_log_policies(top, config.log_policies);
   read_budget(top, config.budget);
   top.flag("debug", config.is_debugged);
+  // `data` is the user's own: it is passed on unread.
   if (const Json* data = top.take("data")) config.data = *data;
   read_the_rest(top);
   top.finish();
   if (context.problems.empty()) check_hparams_of(top, config);
   if (context.problems.empty() && !is_stored) check_hparams_sizes(top, config);
   form.problems = std::move(context.problems);
+  // The lines are those of the user's own file: the default in experiment_defaults() raises no
+  // warning.
   if (const auto line = lines.find("profiling.sync_timings"); line != lines.end()) {
     form.warnings.push_back({"profiling.sync_timings",
                              "it changes nothing: no timings of batches are taken. Leave it out",
@@ -533,6 +566,7 @@ Status check_config_size(std::string_view config) {
 }
 
 std::uint32_t trials_at_once(std::int64_t slots, const ExperimentSpec& spec) {
+  // Determined's default of max_concurrent_trials.
   constexpr std::int64_t kUsual = 16;
   const auto config = parse_json(spec.config);
   const std::vector<std::string> path{"searcher", "max_concurrent_trials"};
@@ -541,6 +575,7 @@ std::uint32_t trials_at_once(std::int64_t slots, const ExperimentSpec& spec) {
       found == nullptr || found->whole() == nullptr ? kUsual : *found->whole();
   const std::int64_t possible =
       std::max<std::int64_t>(1, slots / std::max<std::int64_t>(1, spec.slots_per_trial));
+  // 0 means as many as the slots allow.
   return static_cast<std::uint32_t>(configured == 0 ? possible : std::min(configured, possible));
 }
 

@@ -1,3 +1,6 @@
+// The names are Determined's where it has the state; the sentences are for `muster` and for the
+// web page, which show the same text.
+
 #include "trials/experiment_text.h"
 
 #include <fmt/format.h>
@@ -9,6 +12,7 @@ namespace {
 
 std::string ordinal(std::uint32_t number) {
   const std::uint32_t last = number % 10;
+  // 11th, 12th and 13th.
   const bool is_teen = number % 100 / 10 == 1;
   return fmt::format("{}{}", number,
                      is_teen || last == 0 || last > 3 ? "th"
@@ -21,10 +25,13 @@ std::string ordinal(std::uint32_t number) {
 
 Result<Json> config_with_seed(const ExperimentSpec& spec) {
   auto config = parse_json(spec.config);
+  // The text was accepted once: anything else than an object means a damaged store.
   if (!config.has_value() || config->object() == nullptr)
     return fail(ErrorCode::kCorruption, "the experiment's configuration is no object", "");
   Json& reproducibility = config->member("reproducibility");
   if (reproducibility.object() == nullptr) reproducibility = Json(Json::Object{});
+  // The seed that was drawn at submission is written into the configuration, so that a copy of the
+  // experiment repeats it.
   Json& seed = reproducibility.member("experiment_seed");
   if (spec.seed != 0)
     seed = static_cast<std::int64_t>(spec.seed);  // 0: of an imported one that names none
@@ -69,6 +76,7 @@ std::string_view stop_call_name(StopCall call) {
 }
 
 std::string stop_reason_text(const StopReason& reason) {
+  // kRungCut has its own sentence below, with numbers that no other cause has.
   switch (reason.cause) {
     case StopCause::kTrained: return "trained in full";
     case StopCause::kReplaced:
@@ -85,6 +93,7 @@ std::string stop_reason_text(const StopReason& reason) {
 
 std::string trial_end_text(const TrialView& trial) {
   if (trial.state == TrialState::kActive) return "";
+  // The most specific reason comes first: a search's own, a message of the run, the state.
   if (trial.stop) return stop_reason_text(*trial.stop);
   if (!trial.detail.empty()) return trial.detail;
   if (trial.state == TrialState::kCanceled) return "cancelled";

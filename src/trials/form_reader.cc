@@ -1,3 +1,6 @@
+// A reader keeps the names that were asked for; finish() compares them with the members. Problems
+// are collected in the context instead of returned: a user sees all faults of a file at once.
+
 #include "trials/form_reader.h"
 
 #include <fmt/format.h>
@@ -15,6 +18,7 @@ struct Shown {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const { return fmt::format("{}", value); }
+  // Control characters of a file must not reach a terminal.
   std::string operator()(const std::string& value) const {
     std::string text;
     for (const char c : value) {
@@ -43,6 +47,7 @@ std::string FormProblem::text() const {
 FormReader::FormReader(FormContext& context, const Json* value, std::string path)
     : context_(context), value_(value), path_(std::move(path)) {
   if (value_ == nullptr || value_->is_null()) {
+    // A section that is null or absent reads as one without fields.
     value_ = nullptr;
   } else if (value_->object() == nullptr) {
     refuse("", fmt::format("{} is not a map of names and values", shown_value(*value_)));
@@ -73,12 +78,16 @@ std::span<const Json::Member> FormReader::members() const {
 }
 
 const Json* FormReader::take(std::string_view name) {
+  // Asked for, whether or not it is there: the list is also what finish() proposes instead of a
+  // misspelt name.
   asked_.emplace_back(name);
   return has(name) ? value_->find(name) : nullptr;
 }
 
 bool FormReader::require(std::string_view name, std::string_view what) {
   if (has(name)) return true;
+  // A null field counts as left out: without its name here finish() would refuse it as unknown
+  // too.
   asked_.emplace_back(name);
   refuse("", fmt::format("'{}' is missing; give {}", name, what));
   return false;
@@ -108,6 +117,7 @@ void FormReader::number(std::string_view name, double& out, double low, double h
     out = *number;
     return;
   }
+  // Bounds of 1e300 mean that there are none, and are no advice to a user.
   refuse(name, fmt::format("{} is not possible; give a number{}", shown_value(*value),
                            low < -1e299 ? ""
                                         : bounds_text(fmt::format("{}", low),
@@ -120,11 +130,14 @@ std::optional<std::int64_t> FormReader::take_whole(std::string_view name, std::i
   if (value == nullptr) return std::nullopt;
   std::optional<std::int64_t> whole;
   if (value->whole() != nullptr) whole = *value->whole();
+  // YAML and JSON have one kind of number to the user: 1e3 and 64.0 are whole too, as long as a
+  // double holds them exactly.
   if (const auto number = value->number();
       number && !whole && std::floor(*number) == *number && std::abs(*number) < 0x1p53) {
     whole = static_cast<std::int64_t>(*number);
   }
   if (whole && *whole >= low && *whole <= high) return whole;
+  // Bounds from here on are the type's, and no advice to a user.
   constexpr std::int64_t kUnbounded = (std::int64_t{1} << 53) - 1;
   refuse(name,
          fmt::format("{} is not possible; give a whole number{}", shown_value(*value),

@@ -1,3 +1,6 @@
+// Walks the section to its leaves and reads each as a domain. The kinds of domain differ in their
+// bounds; read_range reads what three of them have in common.
+
 #include "trials/hyperparameter_form.h"
 
 #include <fmt/format.h>
@@ -19,11 +22,14 @@ constexpr double kFinite = 1e300;
 constexpr std::array<std::string_view, 5> kTypes{"const", "int", "double", "log", "categorical"};
 
 /// The ends of a range and its count on a grid. False: something is missing or wrong.
+/// The type of the ends differs and, with it, the reader's function: hence a template with a
+/// callback.
 template <class Number, class Read>
 bool read_range(FormReader& reader, Number& minval, Number& maxval,
                 std::optional<std::uint32_t>& count, Read read) {
   const bool has_low = reader.require("minval", "the least value");
   const bool has_high = reader.require("maxval", "the greatest value");
+  // Counts problems, since the reader returns nothing of a field that is wrong.
   const std::size_t before = reader.context().problems.size();
   read("minval", minval);
   read("maxval", maxval);
@@ -60,6 +66,8 @@ std::optional<HyperDomain> read_log(FormReader& reader) {
   auto read = read_real(reader, domain);
   if (!read) return std::nullopt;
   const auto& ends = std::get<LogDomain>(*read);
+  // Determined's log domain has exponents as its ends: the values themselves, written there by
+  // mistake, overflow.
   if (std::isfinite(std::pow(ends.base, ends.minval)) &&
       std::isfinite(std::pow(ends.base, ends.maxval)))
     return read;
@@ -79,6 +87,7 @@ std::optional<HyperDomain> read_categorical(FormReader& reader) {
 }
 
 std::optional<HyperDomain> read_const(FormReader& reader) {
+  // `val: null` counts as left out.
   const Json* val = reader.take("val");
   if (val != nullptr) return ConstDomain{*val};
   reader.refuse("", "'val' is missing; give the value");
@@ -86,6 +95,7 @@ std::optional<HyperDomain> read_const(FormReader& reader) {
 }
 
 std::optional<HyperDomain> read_domain(FormReader& reader) {
+  // The cases below follow the order of kTypes.
   const auto type = reader.choice("type", kTypes);
   if (!type) return std::nullopt;
   std::optional<HyperDomain> domain;
@@ -104,8 +114,10 @@ void read_below(FormContext& context, const Json& value, const std::string& path
                 std::vector<std::string> names, HyperSpace& space) {
   const Json::Object* members = value.object();
   const Json* type = value.find("type");
+  // An empty map is a constant: it has no leaf below it that could stand for it.
   if (members == nullptr || members->empty()) {
     space.push_back({std::move(names), ConstDomain{value}});
+    // A map whose `type` is no text holds nested hyperparameters, one of which is called type.
   } else if (type != nullptr && type->text() != nullptr) {
     FormReader reader(context, &value, path);
     if (auto domain = read_domain(reader)) space.push_back({std::move(names), *std::move(domain)});
@@ -129,6 +141,8 @@ bool needs_count(const HyperDomain& domain) {
 
 double points_of(const HyperDomain& domain) {
   if (const auto* whole = std::get_if<IntDomain>(&domain)) {
+    // An int domain has no more points than whole numbers. The difference of two numbers up to
+    // 2^53 fits 64 bits.
     return std::min<double>(*whole->count, static_cast<double>(whole->maxval - whole->minval) + 1);
   }
   if (const auto* real = std::get_if<DoubleDomain>(&domain)) return *real->count;
@@ -143,6 +157,8 @@ HyperSpace read_hyperparameters(FormReader& section) {
   for (const Json::Member& member : section.members()) {
     read_below(section.context(), member.value, section.path_of(member.name), {member.name}, space);
   }
+  // Sorted, so that draws do not depend on the order in the file: the same seed then gives the
+  // same trials.
   std::ranges::sort(space, {}, &Hyperparameter::path);
   return space;
 }
@@ -153,7 +169,9 @@ void check_grid(const HyperSpace& space, FormReader& section) {
     if (needs_count(one.domain))
       section.refuse(join(one.path, "."), "a grid needs to know how many points: give 'count'");
   }
+  // points_of requires the counts.
   if (section.context().problems.size() > before) return;
+  // A product in doubles cannot overflow: it only becomes infinite.
   double points = 1;
   for (const Hyperparameter& one : space) points *= points_of(one.domain);
   if (points <= kTrialMax) return;

@@ -1,3 +1,6 @@
+// Splits a name into words at everything that is not a letter or digit and where camel case begins
+// a word. Only words that are unmistakable are listed: a wrong warning is worse than none.
+
 #include "trials/metric_direction.h"
 
 #include <fmt/format.h>
@@ -24,6 +27,7 @@ MetricDirection metric_direction(std::string_view name) {
   bool is_less = false;
   std::string word;
   for (std::size_t i = 0; i <= name.size(); ++i) {
+    // A separator behind the end closes the last word.
     const unsigned char c = i < name.size() ? static_cast<unsigned char>(name[i]) : '_';
     const bool is_camel =
         std::isupper(c) != 0 && i > 0 && std::islower(static_cast<unsigned char>(name[i - 1])) != 0;
@@ -34,6 +38,7 @@ MetricDirection metric_direction(std::string_view name) {
     }
     if (std::isalnum(c) != 0) word += static_cast<char>(std::tolower(c));
   }
+  // Neither, or one of each kind, as in "accuracy_loss".
   if (is_more == is_less) return MetricDirection::kUnknown;
   return is_more ? MetricDirection::kMoreIsBetter : MetricDirection::kLessIsBetter;
 }

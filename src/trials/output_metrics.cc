@@ -1,3 +1,7 @@
+// The cheap test comes first, since this runs on every line that a trial prints: only a line with
+// "step" in it is parsed. A line that is almost a report is prose as a whole: half a report would
+// put wrong numbers into a search.
+
 #include "trials/output_metrics.h"
 
 #include <algorithm>
@@ -26,6 +30,7 @@ bool is_name(std::string_view text) {
 }
 bool is_mark(char c) { return c == ',' || c == ';' || c == '|'; }
 
+// The spellings of Python, C and Java.
 std::optional<double> named_number(std::string_view text) {
   if (equal_ignoring_case(text, "nan")) return std::numeric_limits<double>::quiet_NaN();
   if (equal_ignoring_case(text, "inf") || equal_ignoring_case(text, "infinity"))
@@ -41,12 +46,15 @@ double out_of_range(std::string_view text) {
   const std::string_view digits = text.substr(0, mark);
   std::int64_t exponent = 0;
   if (mark < text.size()) {
+    // from_chars has read the text to its end: a digit or a sign follows the exponent's mark.
     const bool is_negative = text[mark + 1] == '-';
     const std::string_view power =
         text.substr(mark + (is_negative || text[mark + 1] == '+' ? 2 : 1));
     exponent =
         static_cast<std::int64_t>(parse_whole(power, kFar).value_or(kFar)) * (is_negative ? -1 : 1);
   }
+  // The power of ten of the first digit that is not 0 decides on which side of the range the
+  // number lies.
   const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
   const auto first =
       static_cast<std::int64_t>(std::min(digits.find_first_of("123456789"), digits.size()));
@@ -58,6 +66,7 @@ std::optional<double> parse_number(std::string_view text) {
   if (is_negative || text.starts_with('+')) text.remove_prefix(1);
   std::optional<double> value = named_number(text);
   if (!value) {
+    // Excludes what from_chars accepts besides, such as "nan(1)".
     const bool is_decimal =
         !text.empty() &&
         (is_digit(text[0]) || (text[0] == '.' && text.size() > 1 && is_digit(text[1])));
@@ -126,6 +135,7 @@ std::string with_quoted_words(std::string_view line) {
   std::string out;
   bool is_quoted = false;
   for (std::size_t at = 0; at < line.size(); ++at) {
+    // An escaped quote does not end the text.
     if (is_quoted && line[at] == '\\' && at + 1 < line.size()) {
       out += line[at++];
       out += line[at];
@@ -133,6 +143,7 @@ std::string with_quoted_words(std::string_view line) {
     }
     if (line[at] == '"') is_quoted = !is_quoted;
     std::string_view word;
+    // -Infinity before Infinity, or the sign would stay outside the quotes.
     for (const std::string_view one : {"NaN", "-Infinity", "Infinity"}) {
       if (!is_quoted && word.empty() && line.substr(at).starts_with(one)) word = one;
     }
@@ -149,6 +160,7 @@ std::string with_quoted_words(std::string_view line) {
 std::optional<double> number_of(const Json& value) {
   if (const auto number = value.number()) return number;
   const std::string* text = value.text();
+  // Only these spellings: a text such as "inf" is the user's word and no number.
   const bool is_word =
       text != nullptr && (*text == "NaN" || *text == "Infinity" || *text == "-Infinity");
   return is_word ? parse_number(*text) : std::nullopt;

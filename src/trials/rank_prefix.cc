@@ -1,3 +1,7 @@
+// Bytes are held back only at the beginning of a line, and only while they may become a prefix: at
+// most some twenty of them. Everything else is passed on at once, so that a progress bar stays
+// alive.
+
 #include "trials/rank_prefix.h"
 
 #include <algorithm>
@@ -5,11 +9,14 @@
 namespace muster {
 namespace {
 
+// Enough for every rank that options allow; more digits would let the held text grow without a
+// bound, or overflow the number.
 constexpr std::size_t kDigitsMax = 7;
 
 }  // namespace
 
 RankSplitter::Match RankSplitter::match(std::uint32_t& rank) const {
+  // Compares what is held with open + digits + close, however much of it has come.
   const auto one = [&](std::string_view open, std::string_view close) {
     const std::string_view text = held_;
     const std::size_t common = std::min(text.size(), open.size());
@@ -36,6 +43,8 @@ RankSplitter::Match RankSplitter::match(std::uint32_t& rank) const {
 
 void RankSplitter::add(std::string_view bytes, const Visit& visit) {
   for (std::size_t i = 0; i < bytes.size();) {
+    // Behind a carriage return a rank may be named as well: each process draws its own progress
+    // bar.
     if (is_line_start_ || is_after_return_) {
       held_ += bytes[i++];
       std::uint32_t rank = 0;
@@ -44,6 +53,8 @@ void RankSplitter::add(std::string_view bytes, const Visit& visit) {
       if (found == Match::kYes) {
         rank_ = rank;
         held_.clear();
+        // A line without a prefix is the task's own; behind a carriage return it goes on as the
+        // rank that began it.
       } else if (is_line_start_) {
         rank_ = options_.own_rank;
       }
@@ -57,6 +68,7 @@ void RankSplitter::add(std::string_view bytes, const Visit& visit) {
       is_after_return_ = last == '\r';
       continue;
     }
+    // A piece ends behind each line end, since the rank may change there.
     const std::size_t end = std::min(bytes.find_first_of("\r\n", i), bytes.size() - 1);
     visit(rank_, bytes.substr(i, end + 1 - i));
     is_line_start_ = bytes[end] == '\n';

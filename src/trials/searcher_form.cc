@@ -1,3 +1,7 @@
+// One function reads each method; SearcherReader holds what several methods share: lengths in the
+// older spelling, concurrency, promotion. Faults that depend on several fields are found behind
+// them.
+
 #include "trials/searcher_form.h"
 
 #include <fmt/format.h>
@@ -24,7 +28,9 @@ struct LegacyLength {
 std::optional<LegacyLength> read_length(FormReader& searcher, std::string_view name) {
   if (!searcher.has(name)) return std::nullopt;
   LegacyLength length;
+  // Counts problems, to return nothing if this length added one.
   const std::size_t before = searcher.context().problems.size();
+  // A bare number is of the unit that time_metric has, or batches.
   if (searcher.take(name)->object() == nullptr) {
     searcher.whole(name, length.length, 1, kUnitsMax);
     return length;
@@ -52,6 +58,7 @@ class SearcherReader {
     SearchConfig& search = out_.search;
     if (section_.require("metric", "the validation metric that trials are ranked by"))
       section_.text("metric", search.metric);
+    // Only where the field is a text: otherwise text() has already complained.
     if (section_.has("metric") && search.metric.empty() &&
         section_.take("metric")->text() != nullptr) {
       section_.refuse("metric",
@@ -69,6 +76,7 @@ class SearcherReader {
   }
 
   void read_single() {
+    // As Determined has it: a single search is a random one with one trial.
     out_.search.method = RandomSearch{1};
     out_.search.max_concurrent_trials = 1;
     trial_length();
@@ -81,6 +89,7 @@ class SearcherReader {
     out_.search.method = method;
   }
   void read_grid() {
+    // The number of trials follows from the hyperparameters; check_grid bounds it.
     concurrency();
     trial_length();
     out_.search.method = GridSearch{};
@@ -111,6 +120,7 @@ class SearcherReader {
                       fmt::format("{} brackets are more than max_trials {}; each has one at least",
                                   method.bracket_rungs.size(), method.max_trials));
     }
+    // The lowest rung lies at max_time / divisor^(rungs - 1) units.
     for (const std::uint32_t rungs : method.bracket_rungs) {
       if (std::pow(method.divisor, rungs - 1) <= static_cast<double>(kUnitsMax)) continue;
       section_.refuse("bracket_rungs",
@@ -138,6 +148,7 @@ class SearcherReader {
     // The first bracket has as many trials as the largest power of the divisor below max_time, all
     // together less than three times as many.
     std::uint64_t first = 1;
+    // Divides the bound, since a product could overflow.
     while (first <= method.max_time / method.divisor) first *= method.divisor;
     if (first > kTrialMax / 3) {
       section_.refuse(
@@ -161,6 +172,7 @@ class SearcherReader {
         take_length(*length, method.length_per_round);
     }
     FormReader replace = section_.section("replace_function");
+    // Above one half a trial would be both among the best and among the worst.
     replace.number("truncate_fraction", method.truncate_fraction, 0, 0.5);
     replace.finish();
     FormReader explore = section_.section("explore_function");
@@ -178,6 +190,7 @@ class SearcherReader {
                       fmt::format("{:.0f} trials would be created, and a search has at most {}",
                                   created, kTrialMax));
     }
+    // 0: as many as the population, so that a round runs at once; a file may lower it.
     out_.search.max_concurrent_trials = 0;
     concurrency();
     out_.search.method = method;
@@ -225,6 +238,7 @@ class SearcherReader {
   void take_length(const LegacyLength& length, std::uint64_t& out) {
     out = length.length;
     const std::string& named = out_.search.time_metric;
+    // A search counts in one unit: two different ones cannot be compared.
     if (!length.unit.empty() && !named.empty() && named != length.unit) {
       section_.refuse("time_metric",
                       fmt::format("\"{}\" and a length in {} do not go together; leave it out",
@@ -247,12 +261,15 @@ class SearcherReader {
   /// The training at the top rung: `max_time` in units of `time_metric`, or the older `max_length`.
   void top(std::uint64_t& max_time) {
     if (section_.has("max_length") && section_.has("max_time")) {
+      // Marked as read, so that finish() reports one problem and not two.
       section_.take("max_time");
       section_.refuse("max_length", "max_time is given too; give one of them");
     }
     if (section_.has("max_length")) {
       is_length_given_ = true;
       if (const auto length = read_length(section_, "max_length")) take_length(*length, max_time);
+      // A length in the older spelling brings its unit, or has the usual one: time_metric is not
+      // required.
       return;
     }
     section_.require("time_metric", "the metric that counts training, such as epochs or batches");
@@ -314,6 +331,7 @@ constexpr std::array kFormer{FormerRow{"adaptive", "it was replaced; use adaptiv
 const MethodRow* read_method(FormReader& section) {
   if (!section.require("name", "the method, such as adaptive_asha")) return nullptr;
   if (const Json* name = section.take("name"); name->text() != nullptr) {
+    // Before choice(), whose list of methods would be the only advice.
     for (const FormerRow& former : kFormer) {
       if (*name->text() != former.name) continue;
       section.refuse("name", fmt::format("\"{}\" cannot be run: {}", former.name, former.remedy));
@@ -332,6 +350,7 @@ SearcherSection read_searcher(FormReader& section, const HyperSpace& space,
                               FormReader& hyperparameters) {
   SearcherSection out;
   const MethodRow* method = read_method(section);
+  // Without a method its fields are unknown: nothing else is reported.
   if (method == nullptr) return out;
   SearcherReader reader(section, out);
   reader.read_common();

@@ -1,3 +1,6 @@
+// Python runs a zip file that holds a __main__, and ignores what stands before the archive: the
+// shell's lines and the package are one script, and no node needs the package installed.
+
 #include "trials/service_script.h"
 
 #include <fmt/format.h>
@@ -25,6 +28,7 @@ std::string folder_name(std::string_view text) {
   std::ranges::replace_if(
       name,
       [](unsigned char c) {
+        // Bytes from 0x80 on are UTF-8 and are kept.
         return std::isalnum(c) == 0 && c != '-' && c != '_' && c != '.' && c < 0x80;
       },
       '_');
@@ -46,7 +50,10 @@ Json tensorboard_wish(const std::vector<TensorboardRun>& runs, Duration idle,
     Json::Array trials;
     for (const TrialId trial : run.trials) trials.emplace_back(trial.value());
     rows.push_back(Json::Object{
+        // The number makes two experiments of one name differ.
         {"name", fmt::format("{}-{}", folder_name(run.name), run.experiment.value())},
+        // Event files of Muster's package lie in the trial's folder, those of Determined's in its
+        // storage: the service looks into both. {trial} is filled in by the service.
         {"folders",
          Json::Array{run.spec->run_folder + "/trial-{trial}/tensorboard",
                      fmt::format("{}/{}/tensorboard/experiment/{}/trial/{{trial}}",
@@ -58,6 +65,7 @@ Json tensorboard_wish(const std::vector<TensorboardRun>& runs, Duration idle,
 }
 
 Json checkpoint_wish(const ExperimentSpec& spec, TrialId trial, const std::string& uuid) {
+  // The folders are the ones that deletion would remove.
   Doomed places;
   add_checkpoint(places, spec, trial, uuid);
   Json::Array folders;
@@ -69,6 +77,7 @@ Json checkpoint_wish(const ExperimentSpec& spec, TrialId trial, const std::strin
 }
 
 std::string with_service(std::string environment, const Json& wish) {
+  // A client may have left out the last NUL.
   if (!environment.empty() && environment.back() != '\0') environment.push_back('\0');
   return environment.append("MUSTER_SERVICE=").append(json_text(wish)).append(1, '\0');
 }

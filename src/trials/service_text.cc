@@ -1,3 +1,6 @@
+// Names and tickets hold all that is needed to check them: the controller keeps no table of
+// either.
+
 #include "trials/service_text.h"
 
 #include <fmt/format.h>
@@ -19,6 +22,7 @@ constexpr std::size_t kTail = 24;  // where a uuid's last group begins
 /// Tickets are signed by another key than tokens, so that neither passes for the other.
 std::string ticket_key(std::string_view key) { return std::string(key) + " service ticket"; }
 
+// Unlike parse_whole this reads hexadecimal too; the text must be a number as a whole.
 std::optional<std::uint64_t> number(std::string_view text, int base) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -42,8 +46,11 @@ std::string service_allocation(std::string_view cluster, JobId job, std::uint32_
 std::optional<ServiceRun> parse_service_name(std::string_view cluster, std::string_view name) {
   if (name.size() < kUuid) return std::nullopt;
   const auto job = number(name.substr(kTail, kUuid - kTail), 16);
+  // A job's number has 32 bits, the last group 48.
   if (!job || *job == 0 || *job > UINT32_MAX) return std::nullopt;
   ServiceRun run{JobId(static_cast<std::uint32_t>(*job)), 0};
+  // A name is accepted only if it is exactly the one we would give: one of another cluster, or
+  // guessed, fails in its hash.
   if (name.substr(0, kUuid) != service_name(cluster, run.job)) return std::nullopt;
   const std::string_view rest = name.substr(kUuid);
   if (rest.empty()) return run;
@@ -53,6 +60,7 @@ std::optional<ServiceRun> parse_service_name(std::string_view cluster, std::stri
   return run;
 }
 
+// The command is the only mark of such a job: in brackets, as no user's command line is.
 std::string_view service_command(ServiceKind kind) {
   switch (kind) {
     case ServiceKind::kTensorboard: return "(tensorboard)";
@@ -79,6 +87,7 @@ std::vector<std::string> service_variables(const ServiceContext& place, JobId jo
 }
 
 std::string service_ticket(TokenClaims claims, std::string_view key) {
+  // Whatever token asked for it, a ticket holds only while the job lives.
   claims.scope = TokenScope::kOwner;
   return token_text(claims, ticket_key(key));
 }
@@ -87,6 +96,7 @@ Result<TokenClaims> parse_service_ticket(std::string_view text, std::string_view
                                          TimePoint now) {
   auto claims = parse_token(text, ticket_key(key), now);
   if (claims.has_value()) return claims;
+  // The message does not say what was wrong with it: a forger would learn from that.
   return fail(ErrorCode::kPermissionDenied, "invalid ticket",
               "get a new address: muster tensorboard open");
 }
@@ -94,12 +104,15 @@ Result<TokenClaims> parse_service_ticket(std::string_view text, std::string_view
 std::optional<ProxyTarget> parse_proxy_target(std::string_view target) {
   if (!target.starts_with(kPrefix)) return std::nullopt;
   target.remove_prefix(kPrefix.size());
+  // '/' and '?' are looked for in that order: a slash among the parameters belongs to them.
   const std::size_t mark = std::min(target.find('?'), target.size());
   const std::size_t slash = std::min(target.find('/'), mark);
   ProxyTarget found{
       std::string(target.substr(0, slash)), std::string(target.substr(slash, mark - slash)), {}};
   if (found.service.empty()) return std::nullopt;
   char separator = '?';
+  // The ticket is removed, so that the service and its logs never see it; the other parameters
+  // keep their order and spelling.
   for (std::string_view rest = target.substr(std::min(mark + 1, target.size())); !rest.empty();) {
     const std::string_view pair = rest.substr(0, rest.find('&'));
     rest.remove_prefix(std::min(pair.size() + 1, rest.size()));
@@ -107,6 +120,7 @@ std::optional<ProxyTarget> parse_proxy_target(std::string_view target) {
       found.ticket = pair.substr(kTicketName.size() + 1);
       continue;
     }
+    // A service that was named without a slash gets its parameters at its root.
     if (found.rest.empty()) found.rest = "/";
     found.rest.append(1, separator).append(pair);
     separator = '&';
@@ -119,6 +133,8 @@ std::string interactive_path(std::string_view target) {
   if (!target.starts_with(kPage)) return "";
   target.remove_prefix(kPage.size());
   const std::string_view service = target.substr(0, target.find_first_of("/?"));
+  // The result is the target of a redirection: only plain characters, or a client could be sent
+  // elsewhere.
   const bool is_plain = std::ranges::all_of(
       service, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '.'; });
   return service.empty() || !is_plain ? "" : proxy_path(service) + "/";

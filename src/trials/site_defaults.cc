@@ -1,3 +1,7 @@
+// Reads a site's layer as part of the least experiment that there is: the form that reads users'
+// files is the only code that knows an experiment's fields. Faults are collected, so that an
+// administrator sees all at once.
+
 #include "trials/site_defaults.h"
 
 #include <fmt/format.h>
@@ -14,6 +18,7 @@ namespace muster {
 namespace {
 
 /// What is no matter of one experiment alone.
+/// Names, search and entrypoint belong to one experiment.
 constexpr std::array<std::string_view, 10> kFields{
     "environment",        "checkpoint_storage", "checkpoint_policy", "log_policies", "max_restarts",
     "preemption_timeout", "resources",          "retention_policy",  "profiling",    "budget"};
@@ -70,6 +75,7 @@ class Reader {
       return refuse("partitions", "it is no map; give each partition's defaults by its name");
     for (const Json::Member& member : *value.object()) {
       const std::string path = "partitions." + member.name;
+      // A misspelt partition would never apply, and nobody would notice.
       if (!partitions.contains(member.name))
         refuse(path, fmt::format("there is no partition {}; there are {}", member.name,
                                  fmt::join(partitions, ", ")));
@@ -92,7 +98,9 @@ class Reader {
       refuse(path + "." + member.name,
              fmt::format("a site cannot decide this; it can: {}", fmt::join(kFields, ", ")));
     }
+    // The form would repeat faults of the layer that are reported already.
     if (!problems_.empty()) return {};
+    // A partition's part may complete the cluster's, so both are below the experiment.
     const Json merged = merge_layers(
         least_experiment(), merge_layers(merge_layers(value, below), experiment_defaults()));
     for (const FormProblem& problem : read_experiment(merged, {}).problems)
@@ -101,6 +109,7 @@ class Reader {
   }
 
   void refuse_field(const std::string& path, const FormProblem& problem) {
+    // The form's paths begin at the experiment, the file's lines at its root.
     const std::string whole = path + "." + problem.path;
     const auto line = document_.lines.find(whole);
     problems_.push_back(

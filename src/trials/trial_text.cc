@@ -1,3 +1,7 @@
+// Three things are made here: the script, the same for all trials of an experiment; the variables,
+// which differ; and bounds, found before submission by building the longest possible variables.
+// The kernel refuses an environment that is too large with E2BIG only when a trial starts.
+
 #include "trials/trial_text.h"
 
 #include <fmt/format.h>
@@ -78,6 +82,7 @@ std::vector<std::string> split_path(std::string_view name) {
 /// Calls `replace(name)` for each {{hp.NAME}}; nothing: it stays.
 std::string replaced(std::string_view line,
                      const std::function<std::optional<std::string>(std::string_view)>& replace) {
+  // Not a template engine: a value that itself holds {{hp.}} is not looked at again.
   constexpr std::string_view kOpen = "{{hp.";
   std::string out;
   while (true) {
@@ -99,6 +104,7 @@ void append_hparam_variables(const Json& value, const std::string& prefix,
   for (const Json::Member& member : *value.object()) {
     std::string name = prefix;
     for (const char c : member.name) {
+      // Two names may become one variable, such as a-b and a_b; MUSTER_HPARAMS tells them apart.
       const auto byte = static_cast<unsigned char>(c);
       name += std::isalnum(byte) != 0 ? static_cast<char>(std::toupper(byte)) : '_';
     }
@@ -113,6 +119,7 @@ void append_hparam_variables(const Json& value, const std::string& prefix,
 constexpr std::size_t kHparamNameBytes =
     64;  ///< of the variables that hyperparameters are told in, at most
 /// What a trial's hyperparameters may come to, each in a variable of its own.
+/// A quarter of the usual 2 MiB for all arguments and variables. Source: execve(2).
 constexpr std::size_t kHparamBytesMax = std::size_t{512} << 10;
 
 /// Of what append_hparam_variables makes: a name is repeated for each of its members. Counted no
@@ -121,6 +128,7 @@ std::size_t hparam_variable_bytes(const Json& value, std::size_t prefix, std::si
   std::size_t bytes = 0;
   for (const Json::Member& member : *value.object()) {
     if (bytes > most) break;
+    // 2: the "__" or, at a leaf, "=" and NUL.
     const std::size_t name = prefix + member.name.size() + 2;
     bytes += member.value.object() != nullptr
                  ? hparam_variable_bytes(member.value, name, most - bytes)
@@ -193,6 +201,7 @@ std::size_t text_bytes(const Json& value, const NameCounts& counts, std::vector<
   if (const Json::Object* members = value.object()) {
     for (const Json::Member& member : *members) {
       path.push_back(member.name);
+      // 6: quotes, colon and comma, with some room.
       bytes += member.name.size() + 6 + text_bytes(member.value, counts, path, put_in);
       path.pop_back();
     }
@@ -207,8 +216,10 @@ std::size_t text_bytes(const Json& value, const NameCounts& counts, std::vector<
 Json longest_value(const Hyperparameter& one,
                    const std::function<std::size_t(const Json&)>& bytes_of) {
   if (const auto* constant = std::get_if<ConstDomain>(&one.domain)) return constant->val;
+  // The longest text that a double has: sign, 17 digits, point and a three-digit exponent.
   std::vector<Json> values{Json(-1.2345678901234567e-300)};
   if (const auto* choice = std::get_if<CategoricalDomain>(&one.domain)) values = choice->vals;
+  // The longer of the ends is the longest number between them.
   if (const auto* whole = std::get_if<IntDomain>(&one.domain))
     values = {Json(whole->minval), Json(whole->maxval)};
   return *std::ranges::max_element(values, {}, bytes_of);
@@ -225,6 +236,7 @@ std::string bucket_of(const Json& config) {
   if (type == nullptr || *type != Json("s3")) return {};
   Json::Object settings;
   for (const Json::Member& member : *storage->object()) {
+    // No run reads save_*: how many checkpoints are kept is decided by the controller.
     if (!member.value.is_null() && !member.name.starts_with("save_")) settings.push_back(member);
   }
   return json_text(settings);
@@ -245,8 +257,10 @@ std::string profiling_of(const Json& config) {
 }  // namespace
 
 std::string shell_quoted(std::string_view word) {
+  // A placeholder has to stay outside of quotes; its value is put in later, as it is.
   if (is_plain(word) || word.starts_with("{{hp.")) return std::string(word);
   std::string out = "'";
+  // The quote ends, a quoted quote follows, and it begins again.
   for (const char c : word) c == '\'' ? out += "'\\''" : out += c;
   return out + "'";
 }
@@ -265,8 +279,11 @@ std::string checkpoint_root(const ExperimentSpec& spec) {
 std::string trial_script(std::string_view archive) {
   std::string script(kHead);
   if (!archive.empty()) {
+    // RFC 1952: the two bytes that each gzip file begins with. BSD's tar would find out itself,
+    // GNU's not from a pipe.
     const bool is_gzip = archive.starts_with("\x1f\x8b");
     const auto lines_of = [](std::string_view text) { return std::ranges::count(text, '\n'); };
+    // The script's text has a fixed number of lines: tail begins at the first one behind it.
     const auto first = lines_of(kHead) + lines_of(kUnpack) + lines_of(kRun) + 1;
     std::string unpack(kUnpack);
     unpack.replace(unpack.find("{}"), 2, std::to_string(first));
@@ -284,6 +301,7 @@ std::string_view archive_in(std::string_view script) {
   const std::size_t from = script.find(kFrom, kHead.size());
   if (from == script.npos) return {};
   const std::string_view digits = script.substr(from + kFrom.size());
+  // A script has some dozens of lines: a larger number is not ours.
   const auto line = parse_whole32(digits.substr(0, leading_digits(digits)), 1000);
   std::size_t begin = 0;
   for (std::uint32_t i = 1; line && i < *line; ++i) {
@@ -333,6 +351,7 @@ std::vector<Json> longest_hparams(const HyperSpace& space, std::string_view entr
 }
 
 std::size_t trial_variable_bytes(const ExperimentSpec& spec, const Trial& trial) {
+  // For the variables that are not made of hyperparameters: ids, paths, tokens.
   constexpr std::size_t kOthers = 4096;
   const Json hparams = stored_json(trial.hparams);
   if (hparams.object() == nullptr) return kOthers;
@@ -342,6 +361,7 @@ std::size_t trial_variable_bytes(const ExperimentSpec& spec, const Trial& trial)
 }
 
 Status check_hparams_size(std::string_view entrypoint, const Json& hparams) {
+  // Room for the name in front of the value, as the kernel counts both.
   constexpr std::size_t kMost = kVariableBytesMax - kHparamNameBytes;
   constexpr std::string_view kWayOut =
       "no program could be started with it: keep what is large in a file beside the code";
@@ -371,6 +391,7 @@ std::vector<std::string> unknown_hparams(std::string_view line, const HyperSpace
   using Path = std::vector<std::string>;
   std::vector<const Path*> known;
   for (const Hyperparameter& one : space) known.push_back(&one.path);
+  // Pointers are sorted, for paths are long and there may be thousands.
   const auto in_order = [](const Path* a, const Path* b) { return *a < *b; };
   std::ranges::sort(known, in_order);
   std::vector<std::string> unknown;
@@ -395,6 +416,7 @@ Result<std::vector<std::string>> trial_variables(const Experiment& experiment, c
   const ExperimentSpec& spec = *experiment.spec;
   const Json stored = stored_json(trial.hparams);
   const Json hparams = stored.object() != nullptr ? stored : Json(Json::Object{});
+  // Although the form has checked it: a custom search sends hyperparameters that no form has seen.
   TRY(check_hparams_size(spec.entrypoint, hparams));
   std::vector<std::string> out;
   const auto add = [&out](std::string_view name, const auto& value) {
@@ -410,6 +432,7 @@ Result<std::vector<std::string>> trial_variables(const Experiment& experiment, c
   add("MUSTER_SLOTS", slots_of(trial, spec));
   add("MUSTER_SEARCHER_METRIC", spec.metric);
   if (!spec.time_metric.empty()) add("MUSTER_TIME_METRIC", spec.time_metric);
+  // A target that its search gave it comes before the length in the file.
   const std::uint64_t length = trial.target.value_or(spec.trial_length);
   if (length > 0) add("MUSTER_MAX_LENGTH", length_text(spec.time_metric, length));
   add("MUSTER_ENTRYPOINT", with_hparams(spec.entrypoint, hparams));

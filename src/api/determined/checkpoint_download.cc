@@ -30,6 +30,7 @@ constexpr std::array<Format, 3> kFormats{Format{"application/gzip", ".tgz"},
 /// What the client takes; without a word of that, a compressed tar file.
 Result<Format> format_of(std::string_view accept) {
   for (const Format& format : kFormats) {
+    // The first of ours that the client names: its preferences by q are not weighed.
     if (accept.find(format.type) != accept.npos) return format;
   }
   if (accept.empty() || accept.find("*/*") != accept.npos ||
@@ -50,6 +51,7 @@ struct Download {
         uuid(std::move(what)),
         has_left(std::move(left)),
         begin(of.now()) {}
+  // Also when a reply breaks off half way: whatever drops the last reference ends the job.
   ~Download() noexcept {
     if (job.value() == 0 || is_done) return;
     CancelJobs cancel;
@@ -57,6 +59,7 @@ struct Download {
     cancel.is_lenient = true;
     std::vector<Request> requests;
     requests.emplace_back(std::move(cancel));
+    // Nobody waits for the answer, and a failure is seen where the job's own time limit ends it.
     port.submit(owner, std::move(requests)).ignoreResult().detach([](kj::Exception&&) {});
   }
 
@@ -84,9 +87,11 @@ Result<Found> find(const ClusterState& state, const std::string& uuid, const Cal
   if (known == nullptr)
     return fail(ErrorCode::kNotFound, fmt::format("there is no checkpoint {}", uuid), "");
   const Trial& trial = *state.experiments().find(known->trial);
+  // As the owner's own: files may hold what readers of the experiment must not see.
   const Experiment& experiment = *TRY(access::find_own(state, trial.experiment, caller.identity));
   const bool is_there = known->state == CheckpointState::kCompleted ||
                         known->state == CheckpointState::kPartiallyDeleted;
+  // Files are there only of these two states, and not while a deletion works on them.
   if (!is_there || state.checkpoints().is_going(uuid)) {
     return fail(ErrorCode::kFailedPrecondition,
                 fmt::format("checkpoint {} has no files to download", uuid),
@@ -101,12 +106,14 @@ kj::Promise<Result<JobId>> start(Download& download) {
   return submit_for_owner(
       download.port, download.owner,
       {ServiceKind::kCheckpoint, download.spec,
+       // Its output goes nowhere: the reply is the download.
        checkpoint_wish(*download.spec, download.trial, download.uuid), "/dev/null"});
 }
 
 /// Until the job serves, says that it cannot, or has waited for too long.
 kj::Promise<Result<ServiceAddress>> wait_ready(Download& download) {
   using Answer = Result<ServiceAddress>;
+  // Looked at each time: the client may have left while the job waits in the queue.
   if (download.has_left && download.has_left())
     return Answer(fail(ErrorCode::kUnavailable, "the client has left", ""));
   return look<ServiceJob>(download.port, download.caller,
@@ -121,6 +128,7 @@ kj::Promise<Result<ServiceAddress>> wait_ready(Download& download) {
       .then([&download](Result<ServiceJob> service) -> kj::Promise<Answer> {
         if (!service.has_value()) return Answer(fail(service.error()));
         auto address = address_of(*service, download.port.services());
+        // kUnavailable is "not yet"; every other answer is final.
         if (address.has_value() || address.error().code != ErrorCode::kUnavailable)
           return kj::mv(address);
         if (download.port.now() - download.begin > kTimeout) {
@@ -145,10 +153,12 @@ HttpReply reply_with(DownloadRef download, kj::Own<Upstream> upstream, Upstream:
   HttpReply reply;
   reply.content_type = download->format.type;
   reply.file_name = download->uuid + std::string(download->format.suffix);
+  // Shared, because the reply is copied and its stream must outlive the handler.
   auto source =
       std::make_shared<Source>(Source{std::move(download), kj::mv(upstream), kj::mv(said.body)});
   reply.stream = [source](kj::AsyncOutputStream& out) {
     return source->body->pumpTo(out).then(
+        // Only now the job need not be cancelled: it ends by itself.
         [source](std::uint64_t) { source->download->is_done = true; });
   };
   return reply;
@@ -160,7 +170,9 @@ kj::Promise<HttpReply> fetch(DownloadRef download, ServiceAddress address) {
         if (!opened.has_value()) return error_reply(opened.error());
         auto upstream = kj::mv(opened).value();
         auto answered = upstream->request(
+            // The suffix decides what the job makes: tar, tgz or zip.
             kj::HttpMethod::GET, "/checkpoint" + std::string(download->format.suffix), {}, nullptr);
+        // The connection lives as long as the answer that is read from it.
         return answered.then([download, upstream = kj::mv(upstream)](
                                  Result<Upstream::Reply> said) mutable -> HttpReply {
           if (!said.has_value()) return error_reply(said.error());
@@ -196,6 +208,7 @@ kj::Promise<HttpReply> download_files(ApiPort& port, HttpRequest request) {
                      })
       .then([download](Result<Found> found) -> kj::Promise<HttpReply> {
         if (!found.has_value()) return error_reply(found.error());
+        // Known only now: which job is to be submitted, and in whose name.
         download->spec = found->spec;
         download->trial = found->trial;
         download->owner = acting_for_owner(download->caller, *found->spec);

@@ -1,4 +1,6 @@
 // Files of checkpoints removed by patterns: by jobs of their owners', which report what is left.
+// The files lie in the experiments' storage, to which only their owners' jobs have access: a
+// request becomes a job for each experiment, and its report is the change of the checkpoints.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 namespace muster::api {
 namespace {
 
+// Each checkpoint is part of a job's environment, which has a bound.
 constexpr std::size_t kCheckpointsMax = 1000;
 
 struct Wish {
@@ -68,6 +71,7 @@ Result<const Experiment*> removable(const ClusterState& state,
   if (state.checkpoints().is_going(uuid)) return refuse("is being deleted");
   if (known->state == CheckpointState::kDeleted) return refuse("was deleted");
   if (known->state == CheckpointState::kActive) return refuse("is still being written");
+  // To look which files are there changes nothing, and is allowed of every checkpoint.
   const auto kept = is_removal ? keeper.because(*known) : std::nullopt;
   if (kept) return refuse(*kept);
   return experiment;
@@ -75,12 +79,14 @@ Result<const Experiment*> removable(const ClusterState& state,
 
 Result<WorkByExperiment> work_of(const ClusterState& state, const Wish& wish,
                                  const Caller& caller) {
+  // One walk over what keeps checkpoints, for all of the request.
   const requests::KeptCheckpoints keeper(state);
   WorkByExperiment all;
   for (const std::string& uuid : wish.uuids) {
     const Experiment* experiment = TRY(removable(state, keeper, uuid, caller, !wish.globs.empty()));
     TRY(requests::check_reachable(*experiment));
     const Checkpoint& known = *state.checkpoints().find(uuid);
+    // One job for an experiment: all its checkpoints lie in one storage.
     Work& work = all[experiment->id];
     work.spec = experiment->spec;
     Json one = checkpoint_wish(*experiment->spec, known.trial, uuid);
@@ -94,6 +100,7 @@ kj::Promise<HttpReply> submit_all(ApiPort& port, const Caller& caller, const Wis
                                   WorkByExperiment all) {
   Json::Array globs;
   for (const std::string& glob : wish.globs) globs.emplace_back(glob);
+  // All at once: each job is another owner's or another experiment's.
   auto jobs = kj::heapArrayBuilder<kj::Promise<Result<JobId>>>(all.size());
   for (auto& [id, work] : all) {
     OwnerJob job{ServiceKind::kCheckpointFiles,
@@ -105,7 +112,9 @@ kj::Promise<HttpReply> submit_all(ApiPort& port, const Caller& caller, const Wis
                             {"checkpoints", std::move(work.checkpoints)}};
     jobs.add(submit_for_owner(port, acting_for_owner(caller, *work.spec), std::move(job)));
   }
+  // Submitted, not done: the jobs report what is left as they finish.
   return kj::joinPromises(jobs.finish()).then([](kj::Array<Result<JobId>> ids) -> HttpReply {
+    // The first refusal stands for all; jobs that were submitted go on.
     for (const Result<JobId>& id : ids) {
       if (!id.has_value()) return error_reply(id.error());
     }

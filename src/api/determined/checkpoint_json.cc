@@ -1,3 +1,6 @@
+// Checkpoints in Determined's shape. What was measured with one comes from the metric store by a
+// question of its own; what a caller may not see is cut out before anything is formatted.
+
 #include "api/determined/checkpoint_json.h"
 
 #include <fmt/format.h>
@@ -15,6 +18,7 @@ namespace muster::api {
 namespace {
 
 Json parsed_object(const std::string& text) {
+  // Stored texts were JSON when they came in; an empty object stands for none.
   auto json = parse_json(text);
   return json.has_value() && json->object() != nullptr ? std::move(json).value()
                                                        : Json(Json::Object{});
@@ -25,6 +29,7 @@ Json parsed_object(const std::string& text) {
 Json resources_json(const Checkpoint& checkpoint) {
   Json resources = parsed_object(checkpoint.resources);
   for (Json::Member& member : *resources.object()) {
+    // Protobuf's JSON writes 64-bit numbers as text, and Determined's client reads them so.
     if (member.value.whole() != nullptr) member.value = std::to_string(*member.value.whole());
   }
   return resources;
@@ -32,6 +37,7 @@ Json resources_json(const Checkpoint& checkpoint) {
 
 Json metadata_json(const Checkpoint& checkpoint) {
   Json metadata = parsed_object(checkpoint.metadata);
+  // Clients look for it among the metadata, whether the run said it there or not.
   if (metadata.find("steps_completed") == nullptr)
     metadata.member("steps_completed") = checkpoint.steps_completed;
   return metadata;
@@ -52,6 +58,7 @@ CheckpointDetails details_of(const ClusterState& state, const Checkpoint& checkp
 }
 
 void add_questions(const CheckpointDetails& details, std::vector<MetricQuestion>& questions) {
+  // The validation at exactly the checkpoint's steps is its own.
   const auto steps = static_cast<std::int64_t>(details.checkpoint.steps_completed);
   questions.emplace_back(
       ReportsQuestion{{details.checkpoint.trial, "validation", steps, steps}, std::nullopt, 1});
@@ -75,6 +82,7 @@ Json checkpoint_json(const ApiPort& port, const CheckpointDetails& details) {
   const Checkpoint& checkpoint = details.checkpoint;
   const std::string& cluster = port.settings().cluster_id;
   const auto metric = searcher_metric(details);
+  // Members that Determined's client reads without asking whether they are there.
   Json none = Json::Object{{"avgMetrics", Json::Object{}}, {"batchMetrics", Json::Array{}}};
   Json training = Json::Object{
       {"trialId", checkpoint.trial.value()},
@@ -98,7 +106,9 @@ Json checkpoint_json(const ApiPort& port, const CheckpointDetails& details) {
 
 void show_to(const Identity& reader, CheckpointDetails& details) {
   const bool is_open = details.readers.has(reader);
+  // The configuration is cut down to what a stranger may read.
   details.spec = spec_shown_to(reader, details.spec, is_open);
+  // Names of files tell of the code: readers of the experiment alone see them.
   if (!is_open) details.checkpoint.resources = "{}";
 }
 

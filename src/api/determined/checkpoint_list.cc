@@ -1,3 +1,6 @@
+// Checkpoints of an experiment or a trial, sorted and paged. All are measured before they are
+// sorted, since a metric may be what they are sorted by.
+
 #include "api/determined/checkpoint_list.h"
 
 #include <algorithm>
@@ -15,6 +18,7 @@ using One = CheckpointDetails;
 /// Better ones first where the direction is left open.
 bool is_descending(Direction direction, const std::vector<One>& all, const std::string& metric) {
   if (direction != Direction::kUnspecified) return direction == Direction::kDescending;
+  // Without orderBy the searcher's own metric says which direction is better.
   return !all.empty() && all.front().spec->metric == metric && !all.front().spec->smaller_is_better;
 }
 
@@ -23,6 +27,7 @@ Status sort(std::vector<One>& all, const HttpRequest& request) {
   std::string metric(request.parameter("sortByMetric"));
   if (!metric.empty() && request.has("sortByAttr"))
     return fail(wrong("sortByAttr, sortByMetric: give one of them"));
+  // The searcher's name, so that both ways of asking go one way.
   if (request.parameter("sortByAttr") == kBySearcher && !all.empty())
     metric = all.front().spec->metric;
   if (!metric.empty()) {

@@ -1,5 +1,7 @@
 // Which trials work with a checkpoint, and what they measured then: of predictions made with it, or
 // of its training going on.
+// A use is a document whose name is what was used, so that uses of a checkpoint are found by name,
+// and nothing is added to the checkpoint itself.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,17 +52,20 @@ Result<UseReport> use_of(const HttpRequest& request) {
     return fail(wrong("trialSourceInfo: an object is missing"));
   const auto trial = TRY(id_field(*info, "trialId"));
   if (!trial) return fail(wrong("trialId: the trial's number is missing"));
+  // A task may speak for its own trial only.
   TRY(may_speak(request.caller, TrialId(*trial)));
   UseReport report;
   report.use.kind = DocumentKind::kCheckpointUse;
   report.use.parent = *trial;
   report.uuid = text_field(*info, "checkpointUuid").value_or("");
+  // A slash would be read as a version of a model.
   if (report.uuid.empty() || report.uuid.find('/') != std::string::npos)
     return fail(wrong("checkpointUuid: the checkpoint's uuid is missing"));
   const std::string type = TRY(type_of(text_field(*info, "trialSourceInfoType").value_or("")));
   Json::Object said{{"type", type}};
   report.model = TRY(id_field(*info, "modelId")).value_or(0);
   report.version = TRY(id_field(*info, "modelVersion")).value_or(0);
+  // A version's number means nothing without its model.
   if ((report.model == 0) != (report.version == 0))
     return fail(wrong("modelId and modelVersion belong together; give both or neither"));
   if (report.model != 0) {
@@ -95,6 +100,7 @@ kj::Promise<HttpReply> report_use(ApiPort& port, HttpRequest request) {
       .then([&port, caller = request.caller, use = report->use,
              said](Result<bool> checked) mutable -> kj::Promise<HttpReply> {
         if (!checked.has_value()) return error_reply(checked.error());
+        // The body that Determined's client expects, instead of the document.
         return submit_one(port, caller, StoreDocument{std::move(use)})
             .then([said](HttpReply reply) {
               return reply.status == 200 ? json_reply(said) : std::move(reply);
@@ -112,10 +118,12 @@ std::vector<TrialId> users_of(const ClusterState& state, const Wanted& wanted,
                               const std::string& type) {
   std::vector<TrialId> trials;
   for (const DocumentRef& use : state.catalog().all(DocumentKind::kCheckpointUse)) {
+    // By the whole name where a version is meant, else by the checkpoint in it.
     if ((wanted.is_checkpoint ? used_checkpoint(use->name) : use->name) != wanted.name) continue;
     if (!type.empty() && text_field(body_of(*use), "type") != type) continue;
     trials.emplace_back(use->parent);
   }
+  // A trial may use one checkpoint in several ways.
   std::ranges::sort(trials);
   trials.erase(std::unique(trials.begin(), trials.end()), trials.end());
   return trials;
@@ -128,6 +136,7 @@ kj::Promise<HttpReply> show_metrics(ApiPort& port, const HttpRequest& request,
   if (const std::string_view name = request.parameter("trialSourceInfoType"); !name.empty()) {
     auto known = type_of(name);
     if (!known.has_value()) return error_reply(known.error());
+    // UNSPECIFIED is no filter.
     if (*known != kTypes.front()) type = std::move(*known);
   }
   using Trials = std::vector<TrialId>;

@@ -1,4 +1,6 @@
 // Checkpoints: reported by runs, looked at, deleted.
+// A report comes from a run and is checked by its token: what it says of files is believed, and
+// which checkpoints are kept is decided by the core's rules.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 namespace muster::api {
 namespace {
 
+// 8-4-4-4-12 hexadecimal digits with hyphens.
 constexpr std::size_t kUuid = 36;
 
 std::optional<CheckpointState> state_of(std::string_view name) {
@@ -34,9 +37,11 @@ Result<std::pair<std::string, std::uint64_t>> sizes_of(const Json* resources) {
   if (resources != nullptr) {
     for (const Json::Member& member : *resources->object()) {
       const auto size = whole_of(member.value);
+      // Sizes come as numbers or as text, as protobuf's JSON writes them.
       if (!size || *size < 0)
         return fail(wrong(fmt::format("resources: {} has no size", member.name)));
       sizes.push_back({member.name, *size});
+      // A size that is no number would make the sum of all of them wrong.
       total += static_cast<std::uint64_t>(*size);
     }
   }
@@ -53,6 +58,7 @@ Result<Checkpoint> checkpoint_of(const HttpRequest& request, TimePoint now) {
   const auto run = parse_task_name(name.empty() ? text_field(body, "taskId").value_or("") : name);
   if (!run || run->run == 0)
     return fail(wrong(fmt::format("allocationId: '{}' is no allocation of a trial", name)));
+  // A run reports its own checkpoints.
   TRY(may_speak(request.caller, run->trial));
   checkpoint.trial = run->trial;
   checkpoint.run = run->run;
@@ -64,7 +70,9 @@ Result<Checkpoint> checkpoint_of(const HttpRequest& request, TimePoint now) {
   if (metadata != nullptr && metadata->object() == nullptr)
     return fail(wrong("metadata is not an object"));
   checkpoint.metadata = metadata == nullptr ? "{}" : json_text(*metadata);
+  // Protobuf's names in camelCase, though metadata is the user's own.
   const auto steps = metadata == nullptr ? std::nullopt : whole_field(*metadata, "stepsCompleted");
+  // Of one that is still being written it need not be known.
   if (!steps && checkpoint.state != CheckpointState::kActive)
     return fail(wrong("metadata.steps_completed is missing: how far the trial had trained"));
   checkpoint.steps_completed =
@@ -90,6 +98,7 @@ kj::Promise<HttpReply> store(ApiPort& port, const Caller& caller,
 kj::Promise<HttpReply> report(ApiPort& port, HttpRequest request) {
   const auto checkpoint = checkpoint_of(request, port.now());
   if (!checkpoint.has_value()) return error_reply(checkpoint.error());
+  // false: a new record, rather than a change of a known one.
   return store(port, request.caller, {{*checkpoint, false}});
 }
 
@@ -98,6 +107,7 @@ kj::Promise<HttpReply> show(ApiPort& port, HttpRequest request) {
   return look<All>(port, request.caller,
                    [uuid = request.arguments[0]](const ClusterState& state) -> Result<All> {
                      All all;
+                     // A list of one: it is measured as lists are.
                      all.push_back(TRY(details_of(state, uuid)));
                      return all;
                    })
@@ -126,6 +136,7 @@ kj::Promise<HttpReply> change_many(ApiPort& port, const Caller& caller,
                        if (known == nullptr)
                          return fail(ErrorCode::kNotFound,
                                      fmt::format("there is no checkpoint {}", uuid), "");
+                       // A task's token reaches its own trial's checkpoints alone.
                        if (caller.claims.scope == TokenScope::kTask &&
                            caller.claims.trial != known->trial) {
                          return fail(ErrorCode::kPermissionDenied,
@@ -155,6 +166,7 @@ kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
   for (const Json& item : *list->array()) {
     const std::string uuid = text_field(item, "uuid").value_or("");
     const Json* resources = field(item, "resources");
+    // An entry without resources says nothing of its files.
     if (resources == nullptr) continue;
     auto sizes = sizes_of(field(*resources, "resources"));
     if (!sizes.has_value()) return error_reply(sizes.error());
@@ -165,6 +177,8 @@ kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
                      [left = std::move(left)](Checkpoint& checkpoint) -> Status {
                        const auto found = std::ranges::find(
                            left, checkpoint.uuid, [](const auto& one) { return one.first; });
+                       // Nothing left is deleted; less than before is partly deleted; the same is
+                       // no change.
                        const bool is_empty = found->second.first == "{}";
                        const bool is_less = found->second.first != checkpoint.resources;
                        std::tie(checkpoint.resources, checkpoint.size) = found->second;
@@ -185,6 +199,7 @@ kj::Promise<HttpReply> set_metadata(ApiPort& port, HttpRequest request) {
     return error_reply(wrong("checkpoint.metadata: an object is missing"));
   const std::string uuid = request.arguments[0];
   const Caller caller = request.caller;
+  // Kept for the answer, which shows the checkpoint as it is then.
   auto shared = std::make_shared<HttpRequest>(std::move(request));
   return change_many(port, caller, {uuid},
                      [text = json_text(*metadata)](Checkpoint& known) -> Status {

@@ -1,4 +1,6 @@
 // The cluster itself: its version, nodes, partitions and queue.
+// Slurm's nodes and partitions are shown as Determined's agents and resource pools, and jobs as
+// what holds their slots. Nothing is stored for it: each answer is a walk over the state.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,6 +41,8 @@ kj::Promise<HttpReply> master(ApiPort& port, HttpRequest) {
                                  {"clusterName", details.cluster_name},
                                  {"hasCustomLogo", false},
                                  {"strictJobQueueControl", false},
+                                 // Switches by which Determined's pages hide what a server has
+                                 // not.
                                  {"rbacEnabled", false},
                                  {"telemetryEnabled", false},
                                  {"ssoProviders", Json::Array{}},
@@ -74,6 +78,7 @@ SlotUse slots_in_use(const ClusterState& state) {
   SlotUse use;
   for (const Node& node : state.nodes().all()) use.emplace_back(slot_count(node.config));
   const auto give = [](std::vector<std::string>& slots, std::size_t slot, const Job& job) {
+    // A node made smaller may have a job on devices that it no longer has.
     if (slot < slots.size()) slots[slot] = std::to_string(job.id.value());
   };
   state.jobs().for_each([&](const Job& job) {
@@ -81,6 +86,7 @@ SlotUse slots_in_use(const ClusterState& state) {
     for (const NodeGrant& grant : job.run->allocation->nodes) {
       const NodeConfig& node = state.nodes().at(grant.node).config;
       std::vector<std::string>& slots = use[grant.node.value()];
+      // Without GPUs a CPU is a slot.
       if (gpu_count(node) == 0)
         grant.cpus.for_each([&](std::size_t cpu) { give(slots, cpu, job); });
       for (const GresGrant& gres : grant.gres) {
@@ -105,11 +111,15 @@ Json agent_json(const ClusterState& state, NodeIndex index, const SlotUse& use, 
   const bool is_usable = (node.status.conditions & node_condition::kNoNewWork) == 0;
   const std::vector<std::string>& used = use[index.value()];
   Json::Object slots;
+  // Without slots the loop has no turn: pages that list many agents leave them out.
   for (std::uint32_t i = 0; has_slots && i < slot_count(node.config); ++i) {
     Json container;
     if (!used[i].empty())
-      container = Json::Object{
-          {"id", used[i]}, {"state", "STATE_RUNNING"}, {"parent", ""}, {"devices", Json::Array{}}};
+      container = Json::Object{// A job stands for Determined's container.
+                               {"id", used[i]},
+                               {"state", "STATE_RUNNING"},
+                               {"parent", ""},
+                               {"devices", Json::Array{}}};
     slots.push_back({fmt::format("/agents/{}/slots/{}", name, i),
                      Json::Object{{"id", std::to_string(i)},
                                   {"enabled", is_usable},
@@ -122,6 +132,7 @@ Json agent_json(const ClusterState& state, NodeIndex index, const SlotUse& use, 
   }
   Json::Array pools;
   for (const PartitionConfig& partition : state.partitions()) {
+    // A node may be in several partitions.
     if (std::ranges::find(partition.nodes, index) != partition.nodes.end())
       pools.emplace_back(partition.name);
   }
@@ -157,6 +168,7 @@ kj::Promise<HttpReply> agents(ApiPort& port, HttpRequest request) {
                     })}));
                std::vector<Json> all;
                const bool has_slots = !TRY(flag_parameter(*shared, "excludeSlots")).value_or(false);
+               // Once for all nodes, as each job may be on many.
                const SlotUse use = slots_in_use(state);
                for (const NodeIndex index : nodes)
                  all.push_back(agent_json(state, index, use, has_slots));
@@ -191,6 +203,7 @@ kj::Promise<HttpReply> show_agent(ApiPort& port, const Caller& caller, const std
 kj::Promise<HttpReply> update_node(ApiPort& port, const Caller& caller, const std::string& name,
                                    const char* state) {
   UpdateObject update{UpdateKind::kNode, name, {{"State", state}}};
+  // Slurm wants a reason where work is taken from a node. Source: scontrol(1), update NodeName.
   if (std::string_view(state) != "RESUME")
     update.values.emplace_back("Reason", fmt::format("disabled by {}", caller.claims.user_name));
   return submit_one(port, caller, std::move(update))
@@ -216,6 +229,7 @@ kj::Promise<HttpReply> disable_agent(ApiPort& port, HttpRequest request) {
   if (const Status flag = check_flags(*body, {"drain"}); !flag.has_value())
     return error_reply(flag.error());
   return set_node_state(port, request.caller, request.arguments[0],
+                        // DRAIN lets jobs end, DOWN ends them.
                         bool_field(*body, "drain").value_or(false) ? "DRAIN" : "DOWN");
 }
 
@@ -226,6 +240,7 @@ Json pool_json(const ClusterState& state, const PartitionConfig& partition, cons
   for (const NodeIndex index : partition.nodes) {
     const NodeConfig& node = state.nodes().at(index).config;
     slots += slot_count(node);
+    // A pool with any GPU counts as one of GPUs.
     if (gpu_count(node) > 0) type = "TYPE_CUDA";
     used += static_cast<std::uint32_t>(std::ranges::count_if(
         use[index.value()], [](const std::string& job) { return !job.empty(); }));
@@ -238,12 +253,14 @@ Json pool_json(const ClusterState& state, const PartitionConfig& partition, cons
                     {"slotsUsed", used},
                     {"slotType", type},
                     {"defaultComputePool", partition.is_default},
+                    // Slurm has one default for both of Determined's kinds of work.
                     {"defaultAuxPool", partition.is_default},
                     {"schedulerType", "SCHEDULER_TYPE_SLURM"},
                     {"schedulerFittingPolicy", "FITTING_POLICY_SLURM"},
                     {"preemptible", false},
                     {"details", Json::Object{}},
                     {"resourceManagerMetadata", Json::Object{}}};
+  // Fields of pools in a cloud: there, and empty.
   for (const char* name :
        {"agentDockerImage", "agentDockerNetwork", "agentDockerRuntime", "agentFluentImage",
         "clusterName", "containerStartupScript", "imageId", "instanceType", "location",
@@ -287,6 +304,7 @@ std::vector<TaskSummary> summaries(const ClusterState& state, const std::string&
   std::vector<TaskSummary> all;
   for (const auto& [id, trial] : state.experiments().trials()) {
     const Job* job = trial.is_over() ? nullptr : state.jobs().find(trial.job);
+    // What waits has no allocation.
     if (job == nullptr || job->run == nullptr) continue;
     all.push_back({task_name(cluster, trial.experiment, id),
                    allocation_name(cluster, trial.experiment, id, run_number(*job)),
@@ -321,6 +339,7 @@ Json summary_json(const ClusterState& state, const TaskSummary& task, bool is_ol
                         Json::Object{{state.nodes().at(grant.node).config.name, Json::Object{}}}}});
     }
   }
+  // A job of several partitions waits in all: the first stands for them.
   const PartitionIndex partition = job.holds_resources() ? job.partition : job.partitions.front();
   return Json::Object{{word("taskId", "task_id"), task.task},
                       {word("allocationId", "allocation_id"), task.allocation},
@@ -369,6 +388,7 @@ void add_cluster_routes(Router& router) {
   router.add_open(Method::kGet, "/health", "The controller runs", alive);
   router.add_open(Method::kGet, "/info", "Version and name of the cluster", info);
   router.add_open(Method::kGet, "/openapi.json", "This document",
+                  // Made from the routes at each call: it cannot differ from them.
                   [](ApiPort& port, HttpRequest) -> kj::Promise<HttpReply> {
                     return json_reply(openapi_document(make_router(), port.settings().version));
                   });

@@ -1,3 +1,6 @@
+// Code of an experiment as it comes from Determined's client, a list of files in base64, made into
+// a tar file as our own client sends it. libarchive's types stay in this file.
+
 #include "api/determined/code_archive.h"
 
 #include <archive.h>
@@ -24,11 +27,13 @@ struct Freer {
 };
 
 la_ssize_t append(::archive*, void* out, const void* bytes, std::size_t size) {
+  // libarchive calls back for each block: the archive is made in memory.
   static_cast<std::string*>(out)->append(static_cast<const char*>(bytes), size);
   return static_cast<la_ssize_t>(size);
 }
 
 bool leads_out(const std::string& path) {
+  // A zero byte would end the path that tar sees.
   if (path.empty() || path.front() == '/' || path.find('\0') != path.npos) return true;
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
@@ -43,7 +48,9 @@ Status add_item(::archive& archive, const Json& item) {
   if (leads_out(path))
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("modelDefinition: the path '{}' leads out of the folder", path), "");
+  // 0 is what clients send that fill in no type.
   const std::int64_t type = whole_field(item, "type").value_or(kFileType);
+  // A link could lead out of the folder when the code is unpacked.
   if (type != kFileType && type != kFolderType && type != 0) {
     const bool is_link = type == kLinkType;
     return fail(
@@ -59,6 +66,7 @@ Status add_item(::archive& archive, const Json& item) {
   const std::unique_ptr<::archive_entry, Freer> entry(::archive_entry_new());
   ::archive_entry_set_pathname(entry.get(), path.c_str());
   ::archive_entry_set_filetype(entry.get(), is_folder ? AE_IFDIR : AE_IFREG);
+  // Permissions alone: setuid bits do not travel.
   ::archive_entry_set_perm(
       entry.get(),
       static_cast<::mode_t>(whole_field(item, "mode").value_or(is_folder ? 0755 : 0644)) & 0777);
@@ -86,6 +94,7 @@ Result<std::string> archive_of(const Json& model_definition) {
   ::archive_write_add_filter_gzip(archive.get());
   ::archive_write_set_filter_option(archive.get(), "gzip", "timestamp",
                                     nullptr);  // equal code has equal bytes
+  // Extended headers only where plain tar does not suffice.
   ::archive_write_set_format_pax_restricted(archive.get());
   if (::archive_write_open(archive.get(), &bytes, nullptr, append, nullptr) != ARCHIVE_OK) {
     return fail(ErrorCode::kInternal, "cannot archive the code",

@@ -1,5 +1,7 @@
 // Custom search: what happens is put before the client, and its operations are taken. Source:
 // Determined up to 0.37.
+// Events stay until they are answered: a client that loses its answer asks again and sees the same
+// ones. What it has seen already is known by how many inputs the search has had.
 #include "search/custom_search.h"
 
 #include <fmt/format.h>
@@ -50,6 +52,7 @@ const search::CustomMethod& method_of(const search::Searcher& searcher) {
 }
 
 std::uint64_t inputs_of(const Experiment& experiment) {
+  // What the search has taken in, both what is covered by its saved state and what came since.
   return experiment.covered + experiment.inputs.size();
 }
 
@@ -59,8 +62,10 @@ Result<SearchSeen> see(const ClusterState& state, ExperimentId id,
   const Experiment& experiment = *TRY(find_custom(state, id));
   SearchSeen seen;
   seen.inputs = inputs_of(experiment);
+  // The end is told even when nothing else is new.
   if (is_final(experiment.state))
     seen.final_state = state_name(view_of(experiment, state, QueryDetail::kBrief));
+  // The search is only built where something is new: it is read from bytes and replayed.
   if (known == seen.inputs && !seen.final_state) return seen;
   const search::Searcher searcher = TRY(searcher_now(experiment));
   seen.last_event = method_of(searcher).last_event();
@@ -98,6 +103,7 @@ Json event_json(const search::CustomEvent& event) {
       json.member("validationCompleted") =
           Json::Object{{"requestId", event.request},
                        {"metric", event.metric},
+                       // 64 bits as text.
                        {"validateAfterLength", wide(event.length)}};
       break;
   }
@@ -109,6 +115,7 @@ HttpReply events_reply(const SearchSeen& seen) {
   for (const search::CustomEvent& event : seen.events) events.push_back(event_json(event));
   if (seen.final_state) {
     events.push_back(
+        // An event more than the search has had, so that a client takes it as new.
         Json::Object{{"id", static_cast<std::int64_t>(seen.last_event + 1)},
                      {"experimentInactive", Json::Object{{"experimentState", *seen.final_state}}}});
   }
@@ -122,6 +129,7 @@ kj::Promise<HttpReply> wait_events(ApiPort& port, Caller caller, ExperimentId id
                           [id, known](const ClusterState& state) { return see(state, id, known); })
       .then([&port, caller, id, until](Result<SearchSeen> seen) -> kj::Promise<HttpReply> {
         if (!seen.has_value()) return error_reply(seen.error());
+        // Once events are there they are sent at once.
         if (!seen->events.empty() || seen->final_state || port.now() >= until)
           return events_reply(*seen);
         return port.timer().afterDelay(kLook).then(
@@ -134,6 +142,7 @@ kj::Promise<HttpReply> wait_events(ApiPort& port, Caller caller, ExperimentId id
 kj::Promise<HttpReply> list_events(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "an experiment");
   if (!id.has_value()) return error_reply(id.error());
+  // Nullopt: the first look sends whatever waits.
   return wait_events(port, request.caller, ExperimentId(*id), port.now() + kTimeout, std::nullopt);
 }
 
@@ -144,6 +153,7 @@ Result<SearchOperation> create_of(const Json& json) {
   operation.verb = SearchVerb::kCreate;
   operation.request = text_field(json, "requestId").value_or("");
   operation.hparams = text_field(json, "hyperparams").value_or("");
+  // Text and not an object, as Determined's operations have it.
   if (operation.hparams.empty())
     return fail(wrong("createTrial.hyperparams is missing: a JSON object, as text"));
   operation.source = text_field(json, "checkpointUuid").value_or("");
@@ -177,6 +187,7 @@ Result<SearchOperation> operation_of(const Json& json) {
   if (const Json* end = field(json, "shutDown")) {
     TRY(check_flags(*end, {"cancel", "failure"}));
     operation.verb = SearchVerb::kShutDown;
+    // Both flags may be set: a failure says more than a cancel.
     if (bool_field(*end, "cancel").value_or(false)) operation.outcome = SearchOutcome::kCanceled;
     if (bool_field(*end, "failure").value_or(false)) operation.outcome = SearchOutcome::kFailed;
     return operation;
@@ -203,6 +214,7 @@ Result<OperationsInput> input_of(const HttpRequest& request) {
   OperationsInput input;
   input.trigger = static_cast<std::uint64_t>(*id);
   const Json* operations = field(body, "searcherOperations");
+  // An answer without operations is one: the event is done with.
   if (operations == nullptr) return input;
   if (operations->array() == nullptr) return fail(wrong("searcherOperations: a list is expected"));
   for (const Json& one : *operations->array()) input.operations.push_back(TRY(operation_of(one)));
@@ -212,6 +224,8 @@ Result<OperationsInput> input_of(const HttpRequest& request) {
 kj::Promise<HttpReply> take_operations(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "an experiment");
   if (!id.has_value()) return error_reply(id.error());
+  // Checked on the replica first, so that a client learns which operation is wrong; the core
+  // decides.
   auto input = input_of(request);
   if (!input.has_value()) return error_reply(input.error());
   auto operate =

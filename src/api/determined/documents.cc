@@ -1,3 +1,7 @@
+// What handlers of the catalog share: stored, changed, deleted, and shown as they are afterwards.
+// A change is made of what the replica has; the core refuses it where another change came in
+// between, and it is made anew.
+
 #include "api/determined/documents.h"
 
 #include <fmt/format.h>
@@ -36,8 +40,10 @@ kj::Promise<HttpReply> show_stored(ApiPort& port, const Caller& caller, Document
   if (const auto error = error_of(replies)) return error_reply(*error);
   return look<Json>(port, caller,
                     [kind, id = replies.front().document,
+                     // Read again, as the core may have added to it: numbers, times, names.
                      show = std::move(show)](const ClusterState& state) -> Result<Json> {
                       const DocumentRef stored = state.catalog().find(kind, id);
+                      // Somebody else's request may have come between.
                       if (stored == nullptr)
                         return fail(ErrorCode::kNotFound, "it was deleted meanwhile", "");
                       return show(state, *stored);
@@ -51,6 +57,7 @@ kj::Promise<HttpReply> try_change(std::shared_ptr<const Change> change, unsigned
   return look<DocumentRef>(change->port, change->caller, change->find)
       .then([change, tries](Result<DocumentRef> known) -> kj::Promise<HttpReply> {
         if (!known.has_value()) return error_reply(known.error());
+        // A copy: the replica's document is shared by all who read.
         Document document = **known;
         if (const Status changed = change->change(document); !changed.has_value())
           return error_reply(changed.error());
@@ -58,9 +65,12 @@ kj::Promise<HttpReply> try_change(std::shared_ptr<const Change> change, unsigned
         return submit(change->port, change->caller, std::move(document))
             .then([change, tries, kind](std::vector<Reply> replies) -> kj::Promise<HttpReply> {
               const auto error = error_of(replies);
+              // Only a conflict is worth another try: it means that what was changed is out of
+              // date.
               if (!error || error->code != ErrorCode::kConflict || tries == kTriesMax) {
                 return show_stored(change->port, change->caller, kind, replies, change->show);
               }
+              // Longer each time, so that those who collide part ways.
               return change->port.timer().afterDelay(tries * kPause).then([change, tries] {
                 return try_change(change, tries + 1);
               });
@@ -108,6 +118,7 @@ Json body_of(const Document& document) {
 
 Result<DocumentRef> find_document(const ClusterState& state, DocumentKind kind,
                                   std::uint32_t parent, const std::string& id_or_name) {
+  // By name first: a name may be digits.
   DocumentRef found = state.catalog().find(kind, parent, id_or_name);
   if (found == nullptr) {
     if (const auto id = parse_id(id_or_name, ""); id.has_value())
@@ -122,6 +133,7 @@ Result<DocumentRef> find_version(const ClusterState& state, const std::string& m
                                  const std::string& number) {
   const DocumentRef model = TRY(find_document(state, DocumentKind::kModel, 0, model_name));
   for (DocumentRef& version : state.catalog().all(DocumentKind::kModelVersion, model->id)) {
+    // By the number that users see, within its model.
     if (std::to_string(version->number) == number) return std::move(version);
   }
   return fail(ErrorCode::kNotFound, fmt::format("model {} has no version {}", model->name, number),

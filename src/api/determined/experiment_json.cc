@@ -1,3 +1,6 @@
+// Experiments in Determined's shape. Fields without a counterpart have the value that Determined's
+// client and pages take for "nothing".
+
 #include "api/determined/experiment_json.h"
 
 #include <fmt/format.h>
@@ -28,6 +31,7 @@ Result<ExperimentDetails> details_of(const ClusterState& state, ExperimentId id)
 
 std::string pool_of(const ClusterState& state, const ExperimentSpec& spec) {
   std::string pool(spec.job->get(JobText::kPartition));
+  // An experiment that names no partition runs in the default one.
   for (const PartitionConfig& partition : state.partitions()) {
     if (pool.empty() && partition.is_default) pool = partition.name;
   }
@@ -56,6 +60,7 @@ Json experiment_json(const ExperimentDetails& details, bool has_texts) {
   const ExperimentView& view = details.view;
   Json::Array labels;
   for (const std::string& label : view.labels.labels) labels.emplace_back(label);
+  // No trial has measured anything yet.
   const bool has_best = view.best_trial.value() != 0;
   const TimePoint end = view.end_time;
   return Json::Object{
@@ -66,6 +71,7 @@ Json experiment_json(const ExperimentDetails& details, bool has_texts) {
       {"labels", std::move(labels)},
       {"startTime", time_json(view.submit_time)},
       {"endTime", time_json(end)},
+      // In whole seconds.
       {"duration", end.is_set() ? Json((end - view.submit_time).seconds()) : Json()},
       {"state", state_name(view)},
       {"archived", view.labels.is_archived},
@@ -76,6 +82,7 @@ Json experiment_json(const ExperimentDetails& details, bool has_texts) {
       {"resourcePool", details.pool},
       {"searcherType", view.spec->searcher},
       {"searcherMetric", view.spec->metric},
+      // Determined's job of an experiment; Slurm's job of a trial is a field of the trial.
       {"jobId", std::to_string(view.id.value())},
       {"forkedFrom", view.spec->parent.value() == 0 ? Json() : Json(view.spec->parent.value())},
       {"progress", view.progress},
@@ -89,6 +96,7 @@ Json experiment_json(const ExperimentDetails& details, bool has_texts) {
       {"unmanaged", false},
       {"bestTrialId", has_best ? Json(view.best_trial.value()) : Json()},
       {"bestTrialSearcherMetric", has_best ? Json(view.best_metric) : Json()},
+      // Lists leave both out: they are the larger part of an experiment.
       {"config", has_texts ? present_config(view) : Json(Json::Object{})},
       {"visibility",
        std::string(kVisibilityNames[static_cast<std::size_t>(view.labels.visibility)])},

@@ -1,3 +1,6 @@
+// A PATCH says what is to be; the core's request says what changes. Absent fields stay, and
+// numbers of which only some are given are filled up from what is known.
+
 #include "api/determined/experiment_patch.h"
 
 #include <fmt/format.h>
@@ -45,6 +48,7 @@ Status update_resources(const Json& resources, const ExperimentSpec& spec,
     if (*slots < 1)
       return fail(ErrorCode::kInvalidArgument, "resources.maxSlots: give a number from 1",
                   "pause the experiment to give it none");
+    // max_slots counts slots and a search counts trials: both bounds are set.
     update.max_concurrent = trials_at_once(*slots, spec);
     update.max_slots = static_cast<std::uint32_t>(std::min<std::int64_t>(*slots, UINT32_MAX));
   }
@@ -72,17 +76,20 @@ Result<UpdateExperiment> experiment_update(const Json& body, ExperimentId id,
                                            const PatchedExperiment& known) {
   UpdateExperiment update;
   update.experiment = id;
+  // Types first: text_field() treats a value of another type as absent.
   TRY(check_texts(body, {"name", "description", "notes", "visibility"}));
   TRY(check_text_lists(body, {"labels"}));
   update.name = text_field(body, "name");
   update.description = text_field(body, "description");
   update.notes = text_field(body, "notes");
+  // The list replaces all labels: what is known and not in it goes.
   if (const auto labels = texts_field(body, "labels")) {
     update.add_labels = *labels;
     for (const std::string& label : known.labels.labels) {
       if (std::ranges::find(*labels, label) == labels->end()) update.remove_labels.push_back(label);
     }
   }
+  // The three numbers are one value of the core's.
   if (const Json* storage = TRY(section(body, "checkpointStorage")))
     update.retention = TRY(retention_of(*storage, known.retention));
   if (const Json* resources = TRY(section(body, "resources")))

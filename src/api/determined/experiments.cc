@@ -1,4 +1,6 @@
 // Experiments: made, looked at, paused and ended.
+// Handlers of the largest resource: a configuration is merged with its layers here, checked here
+// for its lines, and submitted as text; the core checks it again, as every client's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,6 +47,7 @@ kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, Expe
                                        std::vector<std::string> warnings) {
   const auto find =
       [id, identity = caller.identity](const ClusterState& state) -> Result<ExperimentDetails> {
+    // Cut down for who may not read it, before it leaves the lookup.
     ExperimentDetails details = TRY(details_of(state, id));
     details.view.spec =
         spec_shown_to(identity, details.view.spec,
@@ -55,6 +58,7 @@ kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, Expe
       .then([warnings = std::move(warnings)](Result<ExperimentDetails> details) {
         if (!details.has_value()) return error_reply(details.error());
         Json experiment = experiment_json(*details, true);
+        // Once in the experiment and once beside it, as Determined answers.
         Json config = *experiment.find("config");
         return json_reply(Json::Object{{"experiment", std::move(experiment)},
                                        {"config", std::move(config)},
@@ -97,6 +101,7 @@ Result<Layers> layers_of(const Wish& wish, const ClusterState& state) {
   if (wish.project) {
     const auto id = document_of(*wish.project);
     layers.project = id ? state.catalog().find(DocumentKind::kProject, *id) : nullptr;
+    // 0 is the first project, which has no document.
     if (id && layers.project == nullptr)
       return fail(ErrorCode::kNotFound, fmt::format("there is no project {}", *wish.project), "");
     if (layers.project != nullptr)
@@ -114,14 +119,19 @@ struct Layered {
 /// The configuration over its layers. Errors: what is wrong with it, with the lines of the user's
 /// text.
 Result<Layered> layered(const std::string& text, const Layers& layers, const SiteDefaults& site) {
+  // Before it is parsed: a large text costs parsing.
   TRY(check_config_size(text));
   const YamlDocument document = TRY(parse_yaml(text));
+  // The user's text keeps its lines, which problems are told by.
   Json config = document.root;
+  // A list or a word is YAML, too.
   if (config.object() == nullptr) return fail(wrong("the configuration is not a map"));
+  // A template lies under the configuration, and so do the defaults of the site.
   if (layers.base != nullptr) {
     const YamlDocument below = TRY(parse_yaml(layers.base->body));
     config = merge_layers(config, below.root);
   }
+  // The project that the request names goes before what the text says.
   if (layers.project != nullptr) {
     config.member("project") = layers.project->name;
     config.member("workspace") = layers.workspace->name;
@@ -129,6 +139,7 @@ Result<Layered> layered(const std::string& text, const Layers& layers, const Sit
   if (site.has_any()) config = over_site_defaults(config, site, layers.partition);
   Layered made;
   made.checked = TRY(check_experiment(config, document.lines));
+  // As it was written, comments included, where no layer adds anything.
   made.text = config == document.root ? text : json_text(config);
   return made;
 }
@@ -137,6 +148,7 @@ Result<Layered> layered(const std::string& text, const Layers& layers, const Sit
 Result<Wish> wish_of(const HttpRequest& request, const UserAccount& user) {
   const Json body = TRY(body_of(request));
   Wish wish;
+  // By name, because it would mean that no cluster runs it.
   TRY(refuse_fields(body, {"unmanaged"}, "create the experiment without it"));
   TRY(check_flags(body, {"validateOnly", "activate"}));
   TRY(check_texts(body, {"template"}));
@@ -150,10 +162,12 @@ Result<Wish> wish_of(const HttpRequest& request, const UserAccount& user) {
   wish.template_name = text_field(body, "template");
   wish.project = TRY(id_field(body, "projectId"));
   const Json* code = field(body, "modelDefinition");
+  // An empty list is no code: trials run in the owner's folder.
   if (code != nullptr && (code->array() == nullptr || !code->array()->empty())) {
     wish.create.context = std::make_shared<const std::string>(TRY(archive_of(*code)));
   }
   wish.create.job = plain_job(user, "experiment");
+  // A plain environment: over HTTP nobody's shell is known.
   wish.create.environment =
       std::make_shared<const std::string>(plain_environment(user, request.caller.claims.user_name));
   return wish;
@@ -161,6 +175,7 @@ Result<Wish> wish_of(const HttpRequest& request, const UserAccount& user) {
 
 kj::Promise<HttpReply> submit_wish(ApiPort& port, const Caller& caller, Wish wish, Layered config) {
   std::vector<std::string> warnings = std::move(config.checked.warnings);
+  // Checked and merged, and nothing is created.
   if (wish.is_checked_only) {
     return json_reply(Json::Object{{"experiment", Json()},
                                    {"config", std::move(config.checked.merged)},
@@ -184,6 +199,7 @@ kj::Promise<HttpReply> create(ApiPort& port, HttpRequest request) {
   auto parse = [&users = port.users(), shared = std::move(shared)] {
     return wish_of(*shared, users.account(shared->caller.identity.user));
   };
+  // Parsing and packing of megabytes would hold up every other caller.
   return work<Wish>(port, std::move(parse))
       .then([&port, caller](Result<Wish> read) -> kj::Promise<HttpReply> {
         if (!read.has_value()) return error_reply(read.error());
@@ -192,6 +208,7 @@ kj::Promise<HttpReply> create(ApiPort& port, HttpRequest request) {
                             [wish](const ClusterState& state) { return layers_of(*wish, state); })
             .then([&port, wish](Result<Layers> layers) -> kj::Promise<Result<Layered>> {
               if (!layers.has_value()) return Result<Layered>(fail(layers.error()));
+              // Settings do not change while the daemon runs.
               const SiteDefaults& site = port.settings().site_defaults;
               return work<Layered>(port, [wish, &site, layers = std::move(layers).value()] {
                 return layered(wish->create.original, layers, site);
@@ -207,6 +224,7 @@ kj::Promise<HttpReply> create(ApiPort& port, HttpRequest request) {
 // ---- looked at ----
 
 bool holds(const std::vector<std::string>& wanted, const std::string& value) {
+  // No condition lets everything through.
   return wanted.empty() || std::ranges::find(wanted, value) != wanted.end();
 }
 
@@ -236,6 +254,7 @@ bool matches(const ListFilter& filter, const ExperimentDetails& details) {
       !holds(filter.user_ids, std::to_string(user_number(view.spec->user))))
     return false;
   const bool is_active = view.state == ExperimentState::kActive;
+  // STATE_ACTIVE asks for all that are active, whether they run or wait.
   if (!holds(filter.states, state_name(view)) &&
       !(is_active && holds(filter.states, "STATE_ACTIVE")))
     return false;
@@ -244,6 +263,7 @@ bool matches(const ListFilter& filter, const ExperimentDetails& details) {
     if (std::ranges::find(view.labels.labels, label) == view.labels.labels.end()) return false;
   }
   if (filter.project != 0 && details.project != filter.project) return false;
+  // Parts of texts, as Determined's filter has it.
   return view.labels.name.find(filter.name) != std::string::npos &&
          view.labels.description.find(filter.description) != std::string::npos;
 }
@@ -258,12 +278,15 @@ Result<ListFilter> filter_of(const HttpRequest& request) {
   filter.description = request.parameter("description");
   filter.is_archived = TRY(flag_parameter(request, "archived"));
   filter.project = TRY(id_parameter(request, "projectId"));
+  // gRPC's names of nested fields are joined by dots.
   const std::string id = "experimentIdFilter.";
   const std::int64_t above = TRY(number_parameter(request, id + "gt", 0));
   const std::int64_t from = TRY(number_parameter(request, id + "gte", 0));
+  // One beyond what an id can be.
   const std::int64_t below =
       TRY(number_parameter(request, id + "lt", std::int64_t{UINT32_MAX} + 1));
   const std::int64_t to = TRY(number_parameter(request, id + "lte", UINT32_MAX));
+  // Bounds that cannot be raised or lowered by one stay as they are.
   filter.id_low = std::max(from, above == INT64_MAX ? above : above + 1);
   filter.id_high = std::min(to, below == INT64_MIN ? below : below - 1);
   for (const auto& [name, ids] :
@@ -294,6 +317,7 @@ Status sort(std::vector<ExperimentDetails>& all, const HttpRequest& request) {
                      [](const One& one) { return one.checkpoint_bytes; }),
        sort_key<One>("SORT_BY_CHECKPOINT_COUNT", [](const One& one) { return one.checkpoints; }),
        sort_key<One>("SORT_BY_PROJECT_ID", [](const One& one) { return one.project; }),
+       // Experiments without a metric come last.
        number_key<One>("SORT_BY_SEARCHER_METRIC_VAL", [](const One& one) {
          return one.view.best_trial.value() == 0 ? std::nullopt
                                                  : std::optional(one.view.best_metric);
@@ -302,6 +326,7 @@ Status sort(std::vector<ExperimentDetails>& all, const HttpRequest& request) {
 
 void count_checkpoints(const ClusterState& state, const Experiment& experiment,
                        ExperimentDetails& details) {
+  // What was deleted takes no space.
   for (const TrialId trial : experiment.trials) {
     for (const CheckpointRef& checkpoint : state.checkpoints().of(trial)) {
       if (checkpoint->state == CheckpointState::kDeleted) continue;
@@ -319,6 +344,7 @@ kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
   return look<All>(port, shared->caller,
                    [shared, filter = *filter](const ClusterState& state) -> Result<All> {
                      All all;
+                     // A walk over all checkpoints only for who sorts by them.
                      const bool is_by_checkpoints =
                          shared->parameter("sortBy").starts_with("SORT_BY_CHECKPOINT_");
                      for (const auto& [id, experiment] : state.experiments().experiments()) {
@@ -333,6 +359,7 @@ kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
         if (!all.has_value()) return error_reply(all.error());
         if (const Status sorted = sort(*all, *shared); !sorted.has_value())
           return error_reply(sorted.error());
+        // Without texts: they are the larger part of an experiment.
         return list_reply(*shared, "experiments", *all,
                           [](const ExperimentDetails& one) { return experiment_json(one, false); });
       });
@@ -456,6 +483,7 @@ std::optional<double> best_of(const std::vector<TrialDetails>& trials, MetricAns
   std::optional<double> best;
   for (const TrialDetails& details : trials) {
     const auto value = metric_in(details, answers.next<BestReportQuestion>());
+    // NaN would be better or worse than anything by chance.
     if (!value || std::isnan(*value)) continue;
     if (!best || (details.is_smaller_better ? *value < *best : *value > *best)) best = *value;
   }
@@ -471,6 +499,7 @@ kj::Promise<HttpReply> best_metric(ApiPort& port, HttpRequest request) {
       .then([&port](Result<All> all) -> kj::Promise<HttpReply> {
         if (!all.has_value()) return error_reply(all.error());
         std::vector<MetricQuestion> questions;
+        // One question for each trial, in one trip to the store.
         for (const TrialDetails& one : *all) {
           questions.emplace_back(
               BestReportQuestion{one.view.id, "validation", one.metric, one.is_smaller_better});
@@ -498,6 +527,7 @@ kj::Promise<HttpReply> model_definition(ApiPort& port, HttpRequest request) {
              [id = *id,
               identity = request.caller.identity](const ClusterState& state) -> Result<BlobId> {
                const Experiment* experiment = state.experiments().find(id);
+               // 0: an imported experiment whose code stayed where it was.
                if (experiment == nullptr)
                  return fail(ErrorCode::kNotFound,
                              fmt::format("there is no experiment {}", id.value()), "");
@@ -512,6 +542,7 @@ kj::Promise<HttpReply> model_definition(ApiPort& port, HttpRequest request) {
         if (!blob.has_value()) return error_reply(blob.error());
         return port.blob(*blob).then([&port](Result<std::string> script) -> kj::Promise<HttpReply> {
           if (!script.has_value()) return error_reply(script.error());
+          // Unpacked and encoded by a worker: code may be many megabytes.
           return work<std::string>(
                      port, [script = std::move(script).value()] { return archive_text(script); })
               .then([](Result<std::string> text) {
@@ -534,6 +565,7 @@ kj::Promise<HttpReply> control(ApiPort& port, HttpRequest request, ExperimentVer
 kj::Promise<HttpReply> control_many(ApiPort& port, HttpRequest request, ExperimentVerb verb) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  // Filters would have to be understood as Determined does, else too much is deleted.
   if (const Status plain =
           refuse_fields(*body, {"filters"}, "name the experiments in experimentIds");
       !plain.has_value())
@@ -544,10 +576,12 @@ kj::Promise<HttpReply> control_many(ApiPort& port, HttpRequest request, Experime
   for (const std::uint32_t id : *ids) command.experiments.emplace_back(id);
   std::vector<Request> requests;
   requests.emplace_back(std::move(command));
+  // Each has an outcome of its own: some may be refused.
   return port.submit(request.caller, std::move(requests)).then([](std::vector<Reply> replies) {
     if (replies.front().error) return error_reply(*replies.front().error);
     Json::Array results;
     for (const ExperimentOutcome& outcome : replies.front().experiments) {
+      // An empty error is a success, as Determined answers.
       results.emplace_back(Json::Object{{"id", outcome.experiment.value()},
                                         {"error", outcome.error ? outcome.error->text() : ""}});
     }
@@ -577,6 +611,7 @@ kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
         if (!update.has_value()) return error_reply(update.error());
         return submit_one(port, caller, *update)
             .then([&port, caller, id](HttpReply reply) -> kj::Promise<HttpReply> {
+              // As it is now, also where only some of it changed.
               if (reply.status != 200) return reply;
               return show_experiment(port, caller, id);
             });

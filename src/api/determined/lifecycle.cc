@@ -1,4 +1,7 @@
 // Experiments after their end: continued, deleted, and what of their checkpoints goes.
+// Continuing and deleting are the core's to decide: here are only their words. What another
+// retention would delete is worked out from the same rules as the deletion itself, on measured
+// values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,6 +28,7 @@ kj::Promise<HttpReply> continue_experiment(ApiPort& port, HttpRequest request) {
   const auto id = id_field(*body, "id");
   if (!id.has_value()) return error_reply(id.error());
   if (!*id) return error_reply(wrong("id: which experiment?"));
+  // Over the configuration with which it ran.
   if (const Status text = check_texts(*body, {"overrideConfig"}); !text.has_value())
     return error_reply(text.error());
   ContinueExperiment more{ExperimentId(**id), text_field(*body, "overrideConfig").value_or("")};
@@ -82,6 +86,7 @@ Json preview_json(const CheckpointDetails& details) {
 
 /// With what was measured at each of its checkpoints.
 kj::Promise<Result<Preview>> rated(ApiPort& port, Preview preview) {
+  // One trip to the store for ratings and for what is shown.
   std::vector<MetricQuestion> questions = rating_questions(preview.task);
   for (const CheckpointDetails& one : preview.details) add_questions(one, questions);
   return port.measure(std::move(questions))
@@ -98,6 +103,7 @@ kj::Promise<Result<Preview>> rated(ApiPort& port, Preview preview) {
 kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "an experiment");
   const auto retention = retention_of(request);
+  // Both are read before either is refused: the first mistake is enough.
   if (!id.has_value()) return error_reply(id.error());
   if (!retention.has_value()) return error_reply(retention.error());
   return look<Preview>(
@@ -108,6 +114,7 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
                if (experiment == nullptr)
                  return fail(ErrorCode::kNotFound,
                              fmt::format("there is no experiment {}", id.value()), "");
+               // Readers of the experiment alone: names of files are in it.
                TRY(access::check_readable(state, *experiment, identity));
                Preview preview{rating_task(state, *experiment), {}, {}};
                const requests::KeptCheckpoints kept(state);
@@ -123,7 +130,9 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
         return rated(port, std::move(preview).value())
             .then([retention](Result<Preview> full) -> HttpReply {
               if (!full.has_value()) return error_reply(full.error());
+              // What the same rules would delete that delete in truth.
               Json::Array rows;
+              // Whole objects, as the page shows what would be lost.
               for (const std::string& uuid :
                    not_kept(full->task.checkpoints, retention, full->task.smaller_is_better)) {
                 const auto found = std::ranges::find(

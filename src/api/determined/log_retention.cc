@@ -1,4 +1,6 @@
 // For how long the logs of trials are kept: asked and set.
+// The request says days of the logs themselves; when an experiment ended, and whether the logs of
+// one trial are kept longer, is known by the core.
 #include "platform/rules/log_retention.h"
 
 #include <fmt/format.h>
@@ -34,6 +36,7 @@ kj::Promise<HttpReply> retain(ApiPort& port, HttpRequest request, bool is_trial)
 kj::Promise<HttpReply> retain_many(ApiPort& port, HttpRequest request) {
   const auto days = days_of(request);
   if (!days.has_value()) return error_reply(days.error());
+  // It was parsed for the days already, and is an object.
   const Json body = *body_of(request);
   if (const Status plain =
           refuse_fields(body, {"filters"}, "name the experiments in experimentIds");
@@ -41,6 +44,7 @@ kj::Promise<HttpReply> retain_many(ApiPort& port, HttpRequest request) {
     return error_reply(plain.error());
   const auto ids = ids_field(body, "experimentIds");
   if (!ids.has_value()) return error_reply(ids.error());
+  // All of a project would be too much for a forgotten field.
   if (ids->empty()) return error_reply(wrong("experimentIds: name the experiments"));
   std::vector<Request> all;
   for (const std::uint32_t id : *ids)

@@ -1,4 +1,6 @@
 // What the tasks of a trial wrote, line by line, as a stream that may follow the trial to its end.
+// The log store answers page by page; lines are formatted here and written one page at a time.
+// Filters go along with the question, so that only lines that match are read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +19,9 @@
 namespace muster::api {
 namespace {
 
+// How long the core holds a question of one who follows.
 constexpr Duration kTimeout = Duration::seconds(30);
+// A page that is formatted in one turn of HTTP's thread.
 constexpr std::size_t kLinesPerPage = 1'000;
 constexpr std::array kLevels{LogLevel::kUnspecified, LogLevel::kTrace,   LogLevel::kDebug,
                              LogLevel::kInfo,        LogLevel::kWarning, LogLevel::kError,
@@ -32,6 +36,7 @@ struct LogWish {
 
 Status fill_filter(const HttpRequest& request, LogFilter& filter) {
   for (const std::string& rank : request.parameters("rankIds")) {
+    // Rank 0 is a rank, though no other id may be 0.
     filter.ranks.push_back(rank == "0" ? 0U : TRY(parse_id(rank, "a rank")));
   }
   for (const std::string& name : request.parameters("levels")) {
@@ -42,11 +47,13 @@ Status fill_filter(const HttpRequest& request, LogFilter& filter) {
     filter.levels.push_back(*level);
   }
   for (const std::string& name : request.parameters("stdtypes")) {
+    // Slurm has no more streams than these two.
     if (name != "stdout" && name != "stderr")
       return fail(ErrorCode::kInvalidArgument, fmt::format("stdtypes: '{}' is not known", name),
                   "");
     filter.streams.push_back(name == "stdout" ? LogStream::kStdout : LogStream::kStderr);
   }
+  // Determined's agents and containers are not ours: a filter that is ignored would show too much.
   for (const char* name : {"agentIds", "containerIds", "sources"}) {
     if (request.has(name))
       return fail(ErrorCode::kUnimplemented, fmt::format("logs cannot be filtered by {} yet", name),
@@ -54,6 +61,7 @@ Status fill_filter(const HttpRequest& request, LogFilter& filter) {
   }
   for (const std::string& name : request.parameters("allocationIds")) {
     const auto run = parse_task_name(name);
+    // An allocation without a run's number is a task.
     if (!run || run->run == 0)
       return fail(ErrorCode::kNotFound, fmt::format("there is no allocation {}", name), "");
     filter.runs.push_back(run->run);
@@ -73,6 +81,7 @@ Result<LogWish> wish_of(const HttpRequest& request, bool is_task) {
   if (is_task) {
     wish.task = request.arguments[0];
     const auto run = parse_task_name(wish.task);
+    // A task's name has its trial's number in it.
     if (!run) return fail(ErrorCode::kNotFound, fmt::format("there is no task {}", wish.task), "");
     trial = run->trial;
   } else {
@@ -84,6 +93,7 @@ Result<LogWish> wish_of(const HttpRequest& request, bool is_task) {
   if (limit > 0) wish.lines_left = static_cast<std::size_t>(limit);
   wish.is_followed = TRY(flag_parameter(request, "follow")).value_or(false);
   wish.query.is_backward = TRY(direction_of(request)) == Direction::kDescending;
+  // From the end: the newest lines come first.
   if (wish.query.is_backward) wish.query.from = kLastLogLine;
   if (wish.query.is_backward && wish.is_followed) {
     return fail(ErrorCode::kInvalidArgument, "logs cannot be followed backwards",
@@ -95,13 +105,16 @@ Result<LogWish> wish_of(const HttpRequest& request, bool is_task) {
 /// The line as Determined's client prints it.
 std::string message_of(const LogLine& line, std::uint32_t trial, const std::string& text) {
   constexpr std::string_view kPrefix = "LOG_LEVEL_";
+  // Without its prefix, as Determined's client prints it.
   const std::string_view level = log_level_name(line.level).substr(kPrefix.size());
   const std::string shown = line.level == LogLevel::kUnspecified ? "" : fmt::format("{}: ", level);
+  // The trial's number where Determined has the beginning of a container's id.
   return fmt::format("[{}] {:08x} [rank={}] || {}{}\n", web_time_text(line.time), trial, line.rank,
                      shown, text);
 }
 
 Json line_json(const LogLine& line, const LogWish& wish) {
+  // Tasks write bytes: JSON must be UTF-8.
   const std::string text = fmt::format("{}{}", continuation_mark(line), valid_utf8(line.text));
   Json::Object out{{"id", std::to_string(line.id)},
                    {"timestamp", web_time_text(line.time)},
@@ -138,6 +151,7 @@ class LogLines {
       text_ += json_text(Json::Object{{"result", line_json(line, wish_)}}) + "\n";
     wish_.lines_left -= answer.page.lines.size();
     wish_.query.from = answer.page.next;
+    // While following an empty page is the end only once the trial is over.
     const bool is_last =
         answer.page.is_end && (!wish_.is_followed || (answer.is_over && answer.page.lines.empty()));
     const bool is_done = is_last || wish_.lines_left == 0;
@@ -147,6 +161,7 @@ class LogLines {
     return written.then([this] { return read(); })
         .then([this, &out](Result<LogAnswer> next) -> kj::Promise<void> {
           if (next.has_value()) return write(out, std::move(next).value());
+          // The stream has begun: an error can only be a line in it.
           text_ = error_reply(next.error()).body + "\n";
           return out.write(text_.data(), text_.size());
         });
@@ -179,6 +194,7 @@ kj::Promise<HttpReply> stream(ApiPort& port, HttpRequest request, bool is_task) 
 /// What the lines of a trial may be filtered by.
 kj::Promise<HttpReply> fields(ApiPort&, HttpRequest) {
   HttpReply reply;
+  // Only what lines can be filtered by here.
   const Json values =
       Json::Object{{"agentIds", Json::Array{}},      {"allocationIds", Json::Array{}},
                    {"containerIds", Json::Array{}},  {"rankIds", Json::Array{}},

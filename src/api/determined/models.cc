@@ -1,4 +1,7 @@
 // The model registry: models, and versions of them, each of which names a checkpoint.
+// Both are documents of the catalog; their bodies hold what only people read. A version is shown
+// with its checkpoint as it was measured, so that lists of versions ask the metric store once for
+// all of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,6 +38,7 @@ Status check_kept(const Json& request) {
 
 Json kept_or(const Json& body, const char* name, Json otherwise) {
   const Json* value = body.find(name);
+  // Clients send null for what they do not say.
   return value == nullptr || value->is_null() ? std::move(otherwise) : *value;
 }
 
@@ -42,6 +46,7 @@ Json kept_or(const Json& body, const char* name, Json otherwise) {
 std::string merged_body(const Document& document, const Json& request) {
   Json body = body_of(document);
   for (const char* name : kKept) {
+    // A null leaves the member as it was: field() counts it as absent.
     if (const Json* value = field(request, name)) body.member(name) = *value;
   }
   return json_text(body);
@@ -60,6 +65,7 @@ Json model_json(const ClusterState& state, const Document& model) {
       {"lastUpdatedTime", time_json(model.change_time)},
       {"username", model.user_name},
       {"userId", user_number(model.user)},
+      // Models have no workspace: 1 is the first, which always is.
       {"workspaceId", 1},
       {"archived", model.is_archived},
       {"numVersions", state.catalog().all(DocumentKind::kModelVersion, model.id).size()}};
@@ -74,6 +80,7 @@ struct VersionDetails {
 
 Result<VersionDetails> version_details(const ClusterState& state, const DocumentRef& version) {
   const DocumentRef model = state.catalog().find(DocumentKind::kModel, version->parent);
+  // A version names one checkpoint.
   CheckpointDetails checkpoint = TRY(details_of(state, version->checkpoints.front()));
   return VersionDetails{version, model_json(state, *model), std::move(checkpoint)};
 }
@@ -95,6 +102,7 @@ Json version_json(const ApiPort& port, const VersionDetails& details) {
                       {"checkpoint", checkpoint_json(port, details.checkpoint)}};
 }
 
+// What is measured of a version is measured of its checkpoint.
 void add_questions(const VersionDetails& details, std::vector<MetricQuestion>& questions) {
   add_questions(details.checkpoint, questions);
 }
@@ -113,6 +121,7 @@ kj::Promise<HttpReply> show_versions(ApiPort& port, const Caller& caller,
       .then([&port, show = std::move(show),
              identity = caller.identity](Result<Versions> found) -> kj::Promise<HttpReply> {
         if (!found.has_value()) return error_reply(found.error());
+        // Before anything is measured: a caller sees what he may.
         for (VersionDetails& details : *found) show_to(identity, details.checkpoint);
         return measured(port, std::move(found).value()).then([show](Result<Versions> full) {
           return full.has_value() ? show(*full) : error_reply(full.error());
@@ -137,12 +146,14 @@ std::function<Result<DocumentRef>(const ClusterState&)> find_model(const std::st
 kj::Promise<HttpReply> create_model(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  // By name rather than silently into the first workspace.
   for (const Status& checked : {check_no_workspace(*body, "models"), check_kept(*body)}) {
     if (!checked.has_value()) return error_reply(checked.error());
   }
   Document model;
   model.kind = DocumentKind::kModel;
   model.name = text_field(*body, "name").value_or("");
+  // Members that are not known are not stored.
   model.body = merged_body(model, *body);
   return store_document(port, request.caller, std::move(model), as_model());
 }
@@ -159,6 +170,7 @@ Status sort(const ClusterState& state, std::vector<DocumentRef>& models,
   const auto versions = [&state](const One& one) {
     return state.catalog().all(DocumentKind::kModelVersion, one->id).size();
   };
+  // The keys are those of Determined's SortBy; its other values are refused by name.
   return sort_list<One>(
       request, models,
       {sort_key<One>("SORT_BY_NAME", [](const One& one) { return one->name; }),
@@ -170,6 +182,7 @@ Status sort(const ClusterState& state, std::vector<DocumentRef>& models,
        sort_key<One>("SORT_BY_WORKSPACE", [](const One&) { return kFirstWorkspaceId; })});
 }
 
+// All labels, not any.
 bool has_all_labels(const Document& model, const std::vector<std::string>& wanted) {
   const Json body = body_of(model);
   const std::vector<std::string> labels =
@@ -181,6 +194,8 @@ bool has_all_labels(const Document& model, const std::vector<std::string>& wante
 
 /// All models are in the first workspace.
 bool is_wanted(const HttpRequest& request, std::optional<bool> is_archived, const Document& model) {
+  // Parts of texts, as Determined's filters have it.
+  // Filters by workspace ask for the one in which all models are.
   return holds(request, "users", model.user_name) &&
          holds(request, "userIds", std::to_string(user_number(model.user))) &&
          holds(request, "id", std::to_string(model.id)) &&
@@ -194,6 +209,7 @@ bool is_wanted(const HttpRequest& request, std::optional<bool> is_archived, cons
 }
 
 kj::Promise<HttpReply> list_models(ApiPort& port, HttpRequest request) {
+  // Shared, since both continuations read the request after this function has returned.
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
   using All = std::vector<Json>;
   return look<All>(port, shared->caller,
@@ -238,6 +254,7 @@ kj::Promise<HttpReply> patch_model(ApiPort& port, HttpRequest request) {
       port, request.caller, find_model(request.arguments[0]),
       [body = std::move(*body)](Document& model) -> Status {
         model.name = text_field(body, "name").value_or(model.name);
+        // Only what is said changes.
         model.body = merged_body(model, body);
         return {};
       },
@@ -293,12 +310,15 @@ kj::Promise<HttpReply> register_version(ApiPort& port, HttpRequest request) {
         version.name = text_field(body, "name").value_or("");
         version.checkpoints = {uuid};
         version.body = merged_body(version, body);
+        // The document's answer is only its number: the version is shown by another look, with
+        // what was measured.
         return store_document(port, shared->caller, std::move(version),
                               [](const ClusterState&, const Document& stored) -> Result<Json> {
                                 return Json(static_cast<std::int64_t>(stored.number));
                               })
             .then([&port, shared](HttpReply reply) -> kj::Promise<HttpReply> {
               if (reply.status != 200) return reply;
+              // The body of the first answer is the number.
               return one_version(port, shared->caller, shared->arguments[0], reply.body);
             });
       });
@@ -332,6 +352,8 @@ kj::Promise<HttpReply> list_versions(ApiPort& port, HttpRequest request) {
       .then([&port, shared](HttpReply reply) -> kj::Promise<HttpReply> {
         if (reply.status != 200) return reply;
         auto list = parse_json(reply.body);
+        // Determined's reply has the model beside the list, and show_versions() shows versions
+        // alone.
         return look<Json>(port, shared->caller,
                           [shared](const ClusterState& state) -> Result<Json> {
                             const DocumentRef model = TRY(find_document(state, DocumentKind::kModel,
@@ -359,6 +381,7 @@ std::function<Result<DocumentRef>(const ClusterState&)> version_finder(const Htt
 kj::Promise<HttpReply> patch_version(ApiPort& port, HttpRequest request) {
   auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  // A version is its checkpoint: another one is another version.
   if (const Status kept = refuse_fields(*body, {"checkpoint"}, "register it as another version");
       !kept.has_value())
     return error_reply(kept.error());
@@ -386,6 +409,7 @@ kj::Promise<HttpReply> delete_version(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> list_labels(ApiPort& port, HttpRequest request) {
   const auto workspace = id_parameter(request, "workspaceId");
   if (!workspace.has_value()) return error_reply(workspace.error());
+  // 0: the parameter is absent.
   const bool is_first = *workspace == 0 || *workspace == kFirstWorkspaceId;
   return look<Json>(
              port, request.caller,
@@ -398,6 +422,7 @@ kj::Promise<HttpReply> list_labels(ApiPort& port, HttpRequest request) {
                    ++uses[label];
                }
                std::vector<std::pair<std::string, std::size_t>> ranked(uses.begin(), uses.end());
+               // Stable: labels of equal use stay in the order of their names.
                std::ranges::stable_sort(ranked, std::greater(),
                                         [](const auto& one) { return one.second; });
                Json::Array labels;

@@ -1,3 +1,6 @@
+// Jobs under an experiment's owner's name, for what only its owner may do: reading and deleting
+// its files.
+
 #include "api/determined/owner_job.h"
 
 #include "api/determined/plain_job.h"
@@ -6,11 +9,13 @@
 namespace muster::api {
 
 Caller acting_for_owner(Caller caller, const ExperimentSpec& spec) {
+  // Not as an operator, whoever asked: the job may do what its owner may.
   caller.identity = Identity{spec.user, spec.job->group, false, {}};
   return caller;
 }
 
 kj::Promise<Result<JobId>> submit_for_owner(ApiPort& port, const Caller& owner, OwnerJob job) {
+  // The environment with which the experiment ran, as its files lie where that says.
   const BlobId environment = job.spec->job->environment;
   auto stored = environment.value() == 0
                     ? kj::Promise<Result<std::string>>(Result<std::string>(std::string()))

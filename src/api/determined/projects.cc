@@ -1,4 +1,7 @@
 // Workspaces with their projects, and templates of configurations.
+// The first workspace and its project are no documents and are put in front of those that are.
+// Counts of experiments are taken of one walk over all of them, as experiments name their places
+// by text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +25,7 @@ namespace {
 /// What Determined's workspaces have and ours have not.
 Status check_workspace_fields(const Json& body) {
   TRY(check_texts(body, {"name"}));
+  // Each of these would change where something runs or lies: silently ignored, it would not.
   return refuse_fields(body,
                        {"agentUserGroup", "checkpointStorageConfig", "clusterNamespaceMeta",
                         "clusterQuotaPairs", "defaultAuxPool", "defaultAuxResourcePool",
@@ -58,6 +62,7 @@ class PlaceCounts {
       const ExperimentLabels& labels = experiment.labels;
       const auto [entry, is_new] = known.try_emplace({labels.workspace, labels.project});
       if (is_new) entry->second = place_of(state.catalog(), labels);
+      // Both counts of the same walk.
       for (Counts* counts : {&workspaces_[entry->second.workspace],
                              &projects_[{entry->second.workspace, entry->second.project}]}) {
         ++counts->experiments;
@@ -65,6 +70,7 @@ class PlaceCounts {
         counts->trials += experiment.trials.size();
       }
     }
+    // Projects without experiments count as well.
     for (const DocumentRef& project : state.catalog().all(DocumentKind::kProject))
       ++projects_in_[project->parent];
   }
@@ -80,6 +86,7 @@ class PlaceCounts {
  private:
   template <class Map>
   static typename Map::mapped_type at(const Map& map, const typename Map::key_type& key) {
+    // A place without experiments is in none of the maps.
     const auto found = map.find(key);
     return found == map.end() ? typename Map::mapped_type() : found->second;
   }
@@ -91,14 +98,18 @@ class PlaceCounts {
 Json workspace_json(const PlaceCounts& counts, const Document& workspace) {
   const std::uint32_t id = place_id(workspace.id);
   return Json::Object{{"id", id},
+                      // Fields that Determined's pages read of every place.
                       {"name", workspace.name},
                       {"archived", workspace.is_archived},
                       {"username", workspace.user_name},
                       {"userId", user_number(workspace.user)},
+                      // The first is there in every cluster and is no document.
                       {"immutable", workspace.id == 0},
                       {"pinned", false},
                       {"numProjects", counts.projects_in(workspace.id)},
                       {"numExperiments", counts.of_workspace(id).experiments},
+                      // Determined's other states are of a deletion under way, which is one step
+                      // here.
                       {"state", "WORKSPACE_STATE_UNSPECIFIED"},
                       {"errorMessage", ""}};
 }
@@ -113,6 +124,7 @@ Json project_json(const PlaceCounts& all, const Document& project) {
                       {"name", project.name},
                       {"description", description == nullptr ? Json("") : *description},
                       {"notes", notes == nullptr ? Json(Json::Array{}) : *notes},
+                      // Determined's short key of a project, which nothing here uses.
                       {"key", fmt::format("P{}", place_id(project.id))},
                       {"workspaceId", workspace},
                       {"archived", project.is_archived},
@@ -128,6 +140,7 @@ Json project_json(const PlaceCounts& all, const Document& project) {
 
 /// By the id that HTTP has for it; the first place has no document.
 Result<Document> place_at(const ClusterState& state, DocumentKind kind, std::uint32_t id) {
+  // 0 is the first place, which the catalog has not.
   const auto document = document_of(id);
   if (!document) return first_place(kind);
   const DocumentRef found = state.catalog().find(kind, *document);
@@ -159,6 +172,7 @@ kj::Promise<HttpReply> listed(
 }
 
 bool is_like(const HttpRequest& request, const std::string& name) {
+  // Both filters may be given; the case-sensitive one must match the whole name.
   if (request.has("nameCaseSensitive") && request.parameter("nameCaseSensitive") != name)
     return false;
   return lower(name).find(lower(request.parameter("name"))) != std::string::npos;
@@ -170,6 +184,7 @@ bool is_wanted(const HttpRequest& request, std::optional<bool> is_archived, cons
          (!is_archived || *is_archived == place.is_archived);
 }
 
+// Requires: of workspace_json or project_json, which always write the two.
 std::int64_t number_of(const Json& place) { return *place.find("id")->whole(); }
 std::string name_of(const Json& place) { return *place.find("name")->text(); }
 
@@ -181,6 +196,7 @@ Result<All> workspaces(const ClusterState& state, const HttpRequest& request) {
     if (is_wanted(request, is_archived, workspace))
       all.push_back(workspace_json(counts, workspace));
   };
+  // The first place is listed as one of them.
   show(first_place(DocumentKind::kWorkspace));
   for (const DocumentRef& workspace : state.catalog().all(DocumentKind::kWorkspace))
     show(*workspace);
@@ -207,6 +223,7 @@ Result<All> projects(const ClusterState& state, const HttpRequest& request) {
   }
   TRY(sort_list<Json>(
       request, all,
+      // Projects are created in the order of their numbers.
       {sort_key<Json>("SORT_BY_ID", number_of), sort_key<Json>("SORT_BY_CREATION_TIME", number_of),
        sort_key<Json>("SORT_BY_NAME", name_of),
        sort_key<Json>("SORT_BY_DESCRIPTION", [](const Json& project) {
@@ -218,6 +235,7 @@ Result<All> projects(const ClusterState& state, const HttpRequest& request) {
 kj::Promise<HttpReply> show_place(ApiPort& port, HttpRequest request, DocumentKind kind) {
   const bool is_workspace = kind == DocumentKind::kWorkspace;
   const auto id = parse_id(request.arguments[0], is_workspace ? "a workspace" : "a project");
+  // Which of the two is asked for decides the words of an error.
   if (!id.has_value()) return error_reply(id.error());
   return look<Json>(
              port, request.caller,
@@ -256,6 +274,7 @@ kj::Promise<HttpReply> create_project(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "a workspace");
   if (!id.has_value()) return error_reply(id.error());
   const auto workspace = document_of(*id);
+  // The first workspace has one project, and no more can be made in it.
   if (!workspace)
     return error_reply({ErrorCode::kFailedPrecondition,
                         "the workspace Uncategorized takes no projects", "create a workspace"});
@@ -263,6 +282,7 @@ kj::Promise<HttpReply> create_project(ApiPort& port, HttpRequest request) {
   project.kind = DocumentKind::kProject;
   project.parent = *workspace;
   project.name = text_field(*body, "name").value_or("");
+  // An object, into which notes are put later.
   project.body =
       json_text(Json(Json::Object{{"description", text_field(*body, "description").value_or("")}}));
   return store_document(
@@ -297,6 +317,7 @@ kj::Promise<HttpReply> change_place(ApiPort& port, const HttpRequest& request, D
   const auto id = parse_id(request.arguments[0], kind_name(kind));
   if (!id.has_value()) return error_reply(id.error());
   const auto document = document_of(*id);
+  // The first place is no document that could change.
   if (!document)
     return error_reply(
         {ErrorCode::kFailedPrecondition, fmt::format("{} cannot be changed", kUncategorized), ""});
@@ -338,6 +359,7 @@ kj::Promise<HttpReply> patch_project(ApiPort& port, HttpRequest request) {
       port, request, DocumentKind::kProject,
       [body = *body](Document& project) -> Status {
         project.name = text_field(body, "name").value_or(project.name);
+        // The rest of the body, notes and origin, stays.
         if (const auto description = text_field(body, "description")) {
           Json kept = body_of(project);
           kept.member("description") = *description;
@@ -371,7 +393,9 @@ kj::Promise<HttpReply> set_notes(ApiPort& port, HttpRequest request, bool is_add
   }
   const auto change = [notes, is_added](Document& project) -> Status {
     Json kept = body_of(project);
+    // A body may have had no notes.
     Json& known = kept.member("notes");
+    // Behind those that are there, where one is added.
     Json::Array all = is_added && known.array() != nullptr ? *known.array() : Json::Array();
     all.insert(all.end(), notes.begin(), notes.end());
     known = std::move(all);
@@ -380,6 +404,7 @@ kj::Promise<HttpReply> set_notes(ApiPort& port, HttpRequest request, bool is_add
   };
   return change_place(port, request, DocumentKind::kProject, change,
                       [](const ClusterState&, const Document& stored) -> Result<Json> {
+                        // The change has set the notes: they are found.
                         return Json(Json::Object{{"notes", *body_of(stored).find("notes")}});
                       });
 }
@@ -390,6 +415,7 @@ kj::Promise<HttpReply> delete_place(ApiPort& port, HttpRequest request, Document
   const auto document = document_of(*id);
   if (!document)
     return error_reply({ErrorCode::kFailedPrecondition, "Uncategorized cannot be deleted", ""});
+  // Determined answers that it is done.
   return delete_document(port, request.caller, place_finder(kind, *document))
       .then([](HttpReply reply) {
         return reply.status == 200 ? json_reply(Json::Object{{"completed", true}})
@@ -411,6 +437,7 @@ kj::Promise<HttpReply> move_experiment(ApiPort& port, HttpRequest request) {
              port, request.caller,
              [id = *id, wanted = **wanted](const ClusterState& state) -> Result<UpdateExperiment> {
                const Document project = TRY(place_at(state, DocumentKind::kProject, wanted));
+               // Both names, since a project's name is one within its workspace.
                UpdateExperiment update;
                update.experiment = ExperimentId(id);
                update.project = project.id == 0 ? "" : project.name;
@@ -433,6 +460,7 @@ kj::Promise<HttpReply> move_experiment(ApiPort& port, HttpRequest request) {
 Json template_json(const Document& document) {
   const auto config = parse_yaml(document.body);
   return Json::Object{{"name", document.name},
+                      // A stored template is JSON, which YAML includes.
                       {"config", config.has_value() ? config->root : Json(Json::Object{})},
                       {"workspaceId", 1}};
 }
@@ -472,6 +500,7 @@ kj::Promise<HttpReply> store_config(ApiPort& port, HttpRequest request, const Js
                if (known == nullptr && before == Before::kPresent)
                  return fail(ErrorCode::kNotFound, fmt::format("there is no template {}", name),
                              "");
+               // 0: a new one has no id yet.
                return known == nullptr ? 0 : known->id;
              })
       .then([&port, request,
@@ -492,6 +521,7 @@ kj::Promise<HttpReply> store_config(ApiPort& port, HttpRequest request, const Js
 kj::Promise<HttpReply> store_template(ApiPort& port, HttpRequest request, Before before) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
+  // Determined sends the template within the body, our own tools send it bare.
   const Json* inner = field(*body, "template");
   const Json& said = inner == nullptr ? *body : *inner;
   const Json* config = field(said, "config");

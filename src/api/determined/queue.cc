@@ -1,4 +1,6 @@
 // The queue as experiments stand in it. Source: Determined 0.38, job queue.
+// Experiments stand for the jobs of their trials: the list is of those that have trials left, and
+// a change is a change of the experiment, not of a place in Slurm's queue.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +18,7 @@
 namespace muster::api {
 namespace {
 
+// One that has a trial that runs counts as scheduled, though more of its trials wait.
 std::string queue_state(const ClusterState& state, const Experiment& experiment) {
   return view_of(experiment, state, QueryDetail::kBrief).trials.running > 0 ? "STATE_SCHEDULED"
                                                                             : "STATE_QUEUED";
@@ -34,13 +37,16 @@ Json queued_json(const ClusterState& state, const Experiment& experiment) {
       {"userId", user_number(experiment.spec->user)},
       {"submissionTime", time_json(experiment.submit_time)},
       {"resourcePool", pool_of(state, *experiment.spec)},
+      // Trials save a checkpoint and go on later: preemptible in Determined's sense.
       {"isPreemptible", true},
       {"priority", experiment.share.priority},
       {"weight", experiment.share.weight},
+      // Slots of what runs and of what waits: what the experiment still asks for.
       {"requestedSlots", slots * (view.trials.running + view.trials.queued)},
       {"allocatedSlots", slots * view.trials.running},
       {"progress", experiment.progress},
       {"workspaceId", place_of(state.catalog(), experiment.labels).workspace},
+      // jobsAhead is not counted: it would be the planner's to say.
       {"summary", Json::Object{{"state", queue_state(state, experiment)}, {"jobsAhead", 0}}}};
   return Json::Object{{"full", std::move(full)}};
 }
@@ -50,6 +56,7 @@ bool is_wanted(const HttpRequest& request, const std::vector<std::string>& state
                const ClusterState& state, const Experiment& experiment) {
   const std::string_view pool = request.parameter("resourcePool");
   if (!pool.empty() && pool != pool_of(state, *experiment.spec)) return false;
+  // A state that is not named lets everything through.
   return states.empty() ||
          std::ranges::find(states, queue_state(state, experiment)) != states.end();
 }
@@ -89,6 +96,7 @@ Result<UpdateExperiment> update_of(const Json& change) {
                   "give it a priority or a weight");
     }
   }
+  // Beyond the numbers that are priorities the core refuses it.
   if (const Json* said = field(change, "priority")) {
     const auto priority = whole_of(*said);
     if (!priority) return fail(wrong("priority is not a whole number"));

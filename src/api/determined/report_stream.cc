@@ -1,3 +1,6 @@
+// All reports of trials as they are taken by the client, trial by trial and group by group, so
+// that the store is read in order and nothing is held but a page.
+
 #include "api/determined/report_stream.h"
 
 #include <kj/exception.h>
@@ -13,6 +16,7 @@
 namespace muster::api {
 namespace {
 
+// So many are formatted in one turn of HTTP's thread.
 constexpr std::size_t kReportsPerPage = 500;
 
 /// `is_of_any_group`: clients that ask for no group look for averages under one name.
@@ -52,6 +56,7 @@ class ReportStream {
 
   /// A group for each page that has reports.
   kj::Promise<void> write_lines(kj::AsyncOutputStream& out) {
+    // Each page is a line of its own: a client that stops reading stops the reading.
     return next().then([this, &out](Result<Page> page) -> kj::Promise<void> {
       if (!page.has_value()) return write(out, error_reply(page.error()).body + "\n");
       if (page->is_end) return kj::READY_NOW;
@@ -72,6 +77,7 @@ class ReportStream {
  private:
   kj::Promise<void> write_items(kj::AsyncOutputStream& out) {
     return next().then([this, &out](Result<Page> page) -> kj::Promise<void> {
+      // A broken list must not look like a whole one: the exception ends the connection.
       if (!page.has_value())
         return kj::Exception(kj::Exception::Type::FAILED, __FILE__, __LINE__,
                              kj::str(page.error().text().c_str()));
@@ -87,6 +93,7 @@ class ReportStream {
 
   kj::Promise<Result<Page>> next() {
     if (at_.trial == trials_.size()) return Result<Page>(Page{{}, true});
+    // The groups of one trial are asked for once.
     if (groups_) return next_reports();
     if (!group_.empty()) {
       groups_.emplace({group_});
@@ -96,6 +103,7 @@ class ReportStream {
         .then([this](Result<MetricAnswers> answers) -> kj::Promise<Result<Page>> {
           if (!answers.has_value()) return Result<Page>(fail(answers.error()));
           groups_.emplace();
+          // What has no reports has no group.
           for (GroupMetrics& one : answers->next<GroupsQuestion>())
             groups_->push_back(std::move(one.group));
           return next_reports();
@@ -105,6 +113,7 @@ class ReportStream {
   /// Requires: the groups of the present trial are known.
   kj::Promise<Result<Page>> next_reports() {
     if (at_.group >= groups_->size()) {
+      // The next trial, whose groups are not known.
       at_ = Cursor{at_.trial + 1};
       groups_.reset();
       return Result<Page>(Page());
@@ -121,6 +130,7 @@ class ReportStream {
   Page page_of(const ReportPage& read) {
     Page page;
     for (const StoredReport& report : read.reports) {
+      // Reports of the machine have a key: they are asked for by group and not in a list of all.
       if (!group_.empty() || report.report.key.empty())
         page.reports.push_back(report_json(report, group_.empty()));
     }
@@ -130,6 +140,7 @@ class ReportStream {
   }
 
   kj::Promise<void> write(kj::AsyncOutputStream& out, std::string text) {
+    // Kept: the write is under way when this returns.
     text_ = std::move(text);
     if (text_.empty()) return kj::READY_NOW;
     return out.write(text_.data(), text_.size());

@@ -1,4 +1,6 @@
 // What a run of a trial says and asks: the calls that training code makes.
+// A task's token names its trial and its run, and each call is checked against it. What is
+// reported is stored before it is answered, so that code which goes on may count on it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +19,9 @@
 namespace muster::api {
 namespace {
 
+// Ten minutes, as Determined's server bounds it.
 constexpr std::int64_t kTimeoutMax = 600;
+// A line for people, not a log.
 constexpr std::size_t kRunnerStateMax = 256;
 /// Longer reports are parsed by workers; shorter ones here, as handing them over would take longer.
 constexpr std::size_t kShortReport = std::size_t{64} << 10;
@@ -39,6 +43,7 @@ Result<TrialRun> run_of(const HttpRequest& request) {
 
 /// The run that a task's token is of; of another caller the trial's present one.
 kj::Promise<Result<TrialRun>> present_run(ApiPort& port, const Caller& caller, TrialId trial) {
+  // A token says which run it is of; anybody else means the one that goes now.
   if (caller.claims.scope == TokenScope::kTask)
     return Result<TrialRun>(TrialRun{trial, caller.claims.run});
   return look<TrialRun>(port, caller, [trial](const ClusterState& state) -> Result<TrialRun> {
@@ -62,11 +67,13 @@ kj::Promise<HttpReply> start_run(ApiPort& port, HttpRequest request) {
   const auto body = body_of(request);
   if (!body.has_value()) return error_reply(body.error());
   const auto id = whole_field(*body, "runId");
+  // Determined's client calls it a run and means the trial.
   if (!id || *id < 1 || *id > UINT32_MAX)
     return error_reply(wrong("runId: the trial's id is missing"));
   const TrialId trial(static_cast<std::uint32_t>(*id));
   if (const Status may = may_speak(request.caller, trial); !may.has_value())
     return error_reply(may.error());
+  // From now on the run is trusted to stop by itself (platform/rules/trial_rules.cc).
   return note(port, request.caller, trial, RunSignal::kSession).then([](HttpReply reply) {
     return reply.status == 200 ? json_reply(Json::Object{{"storageId", Json()}}) : std::move(reply);
   });
@@ -78,16 +85,19 @@ Result<MetricReport> report_of(const HttpRequest& request, TrialId trial, TimePo
   const Json* values = metrics == nullptr ? nullptr : field(*metrics, "metrics");
   const Json* averages = values == nullptr ? nullptr : field(*values, "avgMetrics");
   const Json* batches = values == nullptr ? nullptr : field(*values, "batchMetrics");
+  // The values are in the innermost object, as Determined's client sends them.
   if (values == nullptr)
     return fail(wrong("metrics.metrics is missing: the values by name, in avgMetrics"));
   MetricReport report;
   report.trial = trial;
   report.group = text_field(body, "group").value_or("");
   const std::int64_t run = whole_field(*metrics, "trialRunId").value_or(0);
+  // 0 is no run of a trial.
   if (run < 0 || run > UINT32_MAX)
     return fail(wrong(fmt::format("metrics.trialRunId: {} is no run", run)));
   report.run = static_cast<std::uint32_t>(run);
   const auto steps = whole_field(*metrics, "stepsCompleted");
+  // Absent is allowed, wrong is not.
   if (!steps && field(*metrics, "stepsCompleted") != nullptr)
     return fail(wrong("metrics.stepsCompleted is no whole number"));
   report.steps_completed = steps.value_or(0);
@@ -97,12 +107,14 @@ Result<MetricReport> report_of(const HttpRequest& request, TrialId trial, TimePo
     report.key = text_field(*metrics, "reportTime")
                      .value_or(fmt::format("{:016x}", Hasher().add(request.bytes).digest()));
   const auto time = text_field(*metrics, "reportTime");
+  // Without a time it is now: the client's clock is not asked for.
   report.report_time = time ? TRY(parse_web_time(*time)) : now;
   if (averages != nullptr) {
     if (averages->object() == nullptr) return fail(wrong("avgMetrics must be an object"));
     for (const Json::Member& member : *averages->object())
       report.metrics.push_back({member.name, metric_value(member.value)});
   }
+  // One value for all batches: the store keeps it as JSON.
   if (batches != nullptr && batches->array() == nullptr)
     return fail(wrong("batchMetrics must be a list"));
   if (batches != nullptr && !batches->array()->empty()) {
@@ -121,6 +133,7 @@ kj::Promise<HttpReply> report_metrics(ApiPort& port, HttpRequest request) {
       return done_or(error);
     });
   };
+  // Larger ones would hold up this thread.
   if (request.bytes.size() <= kShortReport) return send(report_of(request, *trial, port.now()));
   auto shared = std::make_shared<const HttpRequest>(std::move(request));
   return work<MetricReport>(port, [shared, trial = *trial,
@@ -143,6 +156,7 @@ kj::Promise<HttpReply> wait_stop(ApiPort& port, HttpRequest request) {
   const auto seconds = number_parameter(
       request, request.has("timeoutSeconds") ? "timeoutSeconds" : "timeout_seconds", 60);
   if (!seconds.has_value()) return error_reply(seconds.error());
+  // Bounded, as a wait holds a place among the connections.
   const auto timeout = std::clamp<std::int64_t>(*seconds, 0, kTimeoutMax) * kj::SECONDS;
   return port.wait_stop(request.caller, *run, timeout).then([](Result<bool> wanted) {
     return wanted.has_value() ? json_reply(Json::Object{{"preempt", *wanted}})
@@ -224,6 +238,7 @@ kj::Promise<HttpReply> record_runner_state(ApiPort& port, HttpRequest request) {
 }
 
 kj::Promise<HttpReply> set_metadata(ApiPort& port, HttpRequest request) {
+  // Metadata of a run is a document of the catalog, as it outlives the trial's job.
   const auto trial = spoken_for(request);
   const auto body = body_of(request);
   if (!trial.has_value()) return error_reply(trial.error());
@@ -251,6 +266,7 @@ kj::Promise<HttpReply> show_metadata(ApiPort& port, HttpRequest request) {
                const DocumentRef found = state.catalog().find(DocumentKind::kRunMetadata, id);
                if (found == nullptr && state.experiments().find(TrialId(id)) == nullptr)
                  return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id), "");
+               // Nobody has set any: an empty object.
                if (found == nullptr) return Json(Json::Object{});
                return parse_json(found->body);
              })
@@ -291,6 +307,7 @@ void add_run_routes(Router& router) {
                        set_metadata);
   router.add_for_tasks(Method::kGet, "/api/v1/runs/{run}/metadata", "A run's metadata",
                        show_metadata);
+  // Calls that Determined's own launcher makes: they say nothing that is not known here.
   for (const char* call : {"ready", "waiting", "notify_container_running", "acceleratorData"}) {
     router.add_for_tasks(Method::kPost, fmt::format("/api/v1/allocations/{{allocation}}/{}", call),
                          "Taken and not needed: the agent knows", nothing);

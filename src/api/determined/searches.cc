@@ -1,4 +1,6 @@
 // A look at what a search will do.
+// The search is run in virtual time on a worker, with results by chance: how many trials there are
+// and how far they train follows from the method; which of them survive does not.
 #include <limits>
 #include <map>
 
@@ -29,8 +31,10 @@ Result<Json> previewed(const HttpRequest& request) {
   if (config == nullptr || config->object() == nullptr)
     return fail(ErrorCode::kInvalidArgument, "config: the experiment's configuration is missing",
                 "");
+  // With the defaults, as creation reads it.
   const Json merged = merge_layers(*config, experiment_defaults());
   const LineMap lines;
+  // The preview has no lines: the body is JSON.
   FormContext context{lines, {}};
   FormReader top(context, &merged, "");
   FormReader hyperparameters = top.section("hyperparameters");
@@ -57,6 +61,7 @@ Result<Json> previewed(const HttpRequest& request) {
   const search::PreviewRun run =
       search::preview_run(searcher.search, space, static_cast<std::uint64_t>(*seed), own_end);
   std::map<double, std::uint32_t> lengths;
+  // How often each length occurs is what a page shows.
   for (const search::VirtualTrial& trial : run.result.trials) ++lengths[trial.units];
   Json::Array trials;
   for (const auto& [units, count] : lengths) {

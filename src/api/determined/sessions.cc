@@ -1,4 +1,6 @@
 // Logging in, and who one is.
+// Users are the machine's: nobody is created here, and a password is a token or a password for
+// once, never one of the machine's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,12 +17,14 @@
 namespace muster::api {
 namespace {
 
+// As long as Determined's sessions last.
 constexpr Duration kSession = Duration::hours(24 * 7);
 
 Duration session_life(const ApiPort& port) {
   return std::min(kSession, Duration::hours(24) * port.settings().token_days);
 }
 
+// Fields that pages read of a user and that mean nothing here.
 Json user_json(UserId id, const std::string& name, bool is_admin) {
   return Json::Object{{"id", user_number(id)},    {"username", name},     {"displayName", name},
                       {"admin", is_admin},        {"active", true},       {"remote", false},
@@ -35,6 +39,7 @@ HttpReply logged_in(const ApiPort& port, const TokenOwner& owner, const std::str
   const bool is_admin = port.settings().is_operator(owner.user);
   HttpReply reply = json_reply(
       Json::Object{{"token", token}, {"user", user_json(owner.user, owner.name, is_admin)}});
+  // HttpOnly and Strict: no script reads it and no other site sends it.
   reply.cookie = fmt::format("auth={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}", token,
                              session_life(port).seconds());
   return reply;
@@ -46,7 +51,9 @@ kj::Promise<HttpReply> login(ApiPort& port, HttpRequest request) {
   if (!body.has_value()) return error_reply(body.error());
   const std::string name = text_field(*body, "username").value_or("");
   const std::string password = text_field(*body, "password").value_or("");
+  // By address and not by name: guessing at many names is one guesser.
   const TcpPeer peer = request.peer;
+  // Before the password is looked at, so that guessing is slowed.
   if (!port.logins().may_try(peer.name, port.now())) {
     return error_reply({ErrorCode::kResourceExhausted,
                         "too many logins from " + peer.name + " failed", "try again in a minute"});
@@ -68,6 +75,7 @@ kj::Promise<HttpReply> login(ApiPort& port, HttpRequest request) {
 }
 
 HttpReply logged_out(ApiPort& port, const std::optional<Error>& error) {
+  // What was remembered of callers is thrown away with the token.
   port.forget_callers();
   HttpReply reply = done_or(error);
   reply.cookie = "auth=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0";
@@ -77,6 +85,7 @@ HttpReply logged_out(ApiPort& port, const std::optional<Error>& error) {
 /// The token that it is asked with is void afterwards.
 kj::Promise<HttpReply> logout(ApiPort& port, HttpRequest request) {
   const TokenClaims& claims = request.caller.claims;
+  // A run's token is not the user's to end.
   if (claims.scope != TokenScope::kUser || claims.id == 0) return logged_out(port, std::nullopt);
   return ask_tokens(port, RevokeToken{claims.id, std::nullopt})
       .then([&port](Result<TokenRecord> done) {
@@ -112,6 +121,7 @@ kj::Promise<HttpReply> list_users(ApiPort& port, HttpRequest request) {
     const auto is_admin = flag_parameter(request, "admin");
     if (!is_active.has_value()) return error_reply(is_active.error());
     if (!is_admin.has_value()) return error_reply(is_admin.error());
+    // Filters are parts of names, without case.
     std::erase_if(*all, [&](const Json& user) {
       return lower(word(user)).find(name) == std::string::npos || !is_active->value_or(true) ||
              (*is_admin && **is_admin != *user.find("admin")->boolean());
@@ -128,6 +138,7 @@ kj::Promise<HttpReply> list_users(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> find_user(ApiPort& port, HttpRequest request) {
   return users(port, request.caller).then([request](Result<std::vector<Json>> all) -> HttpReply {
     if (!all.has_value()) return error_reply(all.error());
+    // By id or by name, as the two routes ask.
     for (const Json& user : *all) {
       const bool is_it = std::to_string(*user.find("id")->whole()) == request.arguments[0] ||
                          *user.find("username")->text() == request.arguments[0];

@@ -8,6 +8,7 @@
 namespace muster::api {
 
 Status may_speak(const Caller& caller, TrialId trial) {
+  // Tokens of users speak for every trial of theirs; the core asks whose it is.
   if (caller.claims.scope != TokenScope::kTask || caller.claims.trial == trial) return {};
   return fail(ErrorCode::kPermissionDenied,
               fmt::format("this token is not of trial {}", trial.value()), "");

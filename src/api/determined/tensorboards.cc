@@ -1,4 +1,6 @@
 // TensorBoards: jobs of the asking user's that show the event files of trials.
+// What one shows stands in its job, so that no table of them is kept: a list is a walk over jobs,
+// and a name is a job's number with the cluster's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +23,7 @@
 namespace muster::api {
 namespace {
 
+// Determined's default, tensorboard_timeout.
 constexpr Duration kIdle = Duration::minutes(5);
 constexpr std::size_t kRunsMax = 1000;
 constexpr std::size_t kDescriptionMax = 200;
@@ -45,6 +48,7 @@ Result<Duration> idle_of(const Json& value) {
   std::int64_t unit = 1;
   if (text.ends_with('m')) unit = 60;
   if (text.ends_with('h')) unit = 3600;
+  // Only one letter is taken off: "10ms" is no number of seconds.
   if (text.ends_with('s') || unit > 1) text.pop_back();
   std::int64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -57,6 +61,7 @@ Result<Duration> idle_of(const Json& value) {
 Status read_environment(Wish& wish, const Json& section) {
   for (const Json::Member& member : *section.object()) {
     const bool is_list = member.value.array() != nullptr;
+    // A variable that is ignored would make a TensorBoard that is not what was asked for.
     if (member.name != "environment_variables" || !is_list)
       return fail(wrong(
           fmt::format("config.environment.{} is not honoured for TensorBoards", member.name)));
@@ -69,6 +74,7 @@ Status read_environment(Wish& wish, const Json& section) {
 
 Status read_resources(Wish& wish, const Json& section) {
   for (const Json::Member& member : *section.object()) {
+    // No slots is what a TensorBoard has anyway.
     const bool is_none = member.name == "slots" && member.value == Json(0);
     if (member.name == "resource_pool" && member.value.text() != nullptr)
       wish.partition = *member.value.text();
@@ -83,6 +89,7 @@ Status read_resources(Wish& wish, const Json& section) {
 Status read_config(Wish& wish, const Json& config) {
   if (config.object() == nullptr) return fail(wrong("config: an object"));
   for (const Json::Member& member : *config.object()) {
+    // null is absent, as protobuf's JSON writes it.
     if (member.value.is_null()) continue;
     if (member.name == "idle_timeout")
       wish.idle = TRY(idle_of(member.value));
@@ -100,6 +107,7 @@ Status read_config(Wish& wish, const Json& config) {
 
 Result<Wish> wish_of(const HttpRequest& request) {
   const Json body = TRY(body_of(request));
+  // Each of these would change which files are shown.
   TRY(refuse_fields(body, {"filters", "files", "templateName"}, "name experiments or trials"));
   TRY(check_no_workspace(body, "TensorBoards"));
   TRY(check_text_lists(body, {"environment"}));
@@ -123,6 +131,7 @@ struct Sources {
 };
 
 Result<TensorboardRun*> run_of(Sources& sources, const ClusterState& state, ExperimentId id) {
+  // One by one: kRunsMax bounds the list.
   for (TensorboardRun& run : sources.runs) {
     if (run.experiment == id) return &run;
   }
@@ -131,6 +140,7 @@ Result<TensorboardRun*> run_of(Sources& sources, const ClusterState& state, Expe
     return fail(ErrorCode::kNotFound, fmt::format("there is no experiment {}", id.value()),
                 "see muster experiment list");
   sources.runs.push_back({id, experiment->labels.name, experiment->spec, {}});
+  // Valid until the next call, which may move the list.
   return &sources.runs.back();
 }
 
@@ -147,10 +157,13 @@ Result<Sources> sources_of(const ClusterState& state, const Wish& wish, UserId u
       return fail(ErrorCode::kNotFound, fmt::format("there is no trial {}", id),
                   "see muster experiment describe");
     TensorboardRun* run = TRY(run_of(sources, state, trial->experiment));
+    // A trial of an experiment that is shown whole is shown already.
     if (!whole.contains(trial->experiment)) run->trials.push_back(TrialId(id));
   }
   const ExperimentSpec& first = *sources.runs.front().spec;
+  // Its partition and limits are a fair guess for who asks for nothing else.
   sources.like = first.job;
+  // Another owner's environment is not the caller's to run with.
   if (first.user == user) sources.environment = first.job->environment;
   return sources;
 }
@@ -164,7 +177,9 @@ std::string list_text(std::string_view one, const std::vector<std::uint32_t>& id
 }
 
 std::string description_of(const Wish& wish) {
+  // Cut where it is stored: lists of hundreds of trials fit no table.
   if (!wish.description.empty()) return wish.description.substr(0, kDescriptionMax);
+  // "and" where both kinds are named.
   const std::string both = wish.experiments.empty() || wish.trials.empty() ? "" : " and ";
   std::string text = "TensorBoard of " + list_text("experiment", wish.experiments) + both +
                      list_text("trial", wish.trials);
@@ -185,10 +200,12 @@ std::string words_of(const Wish& wish) {
 Result<SubmitJob> submission_of(const Wish& wish, const Sources& sources, const UserAccount& user,
                                 std::string environment, std::string_view cluster) {
   auto job = service_job(*sources.like, ServiceKind::kTensorboard);
+  // In the caller's home: the experiment's folder may be somebody else's.
   job->text.set(JobText::kWorkDir, user.home);
   job->text.set(JobText::kComment, description_of(wish));
   job->text.set(JobText::kScriptArgs, words_of(wish));
   if (!wish.partition.empty()) job->text.set(JobText::kPartition, wish.partition);
+  // What the request says lies over the environment.
   Environment variables = parse_environment(environment);
   TRY(set_variables(variables, wish.variables));
   SubmitJob submit;
@@ -219,6 +236,7 @@ Json numbers(const std::vector<std::uint32_t>& values) {
   return out;
 }
 
+// A job that has ended is terminated, one that ends is terminating; ready is what serves.
 std::string state_of(const ServiceJob& service, const ServiceBook& book) {
   if (service.is_over) return "STATE_TERMINATED";
   if (is_finished(service.state)) return "STATE_TERMINATING";
@@ -238,6 +256,7 @@ std::string detail_of(const ServiceJob& service, const ServiceBook& book) {
 }
 
 Json tensorboard_json(const ServiceJob& service, const ServiceBook& book) {
+  // The user who owns it, not who asks.
   const std::string user(service.spec->get(JobText::kUserName));
   const std::optional<Error> trouble = trouble_of(service, book);
   const std::string detail = trouble ? trouble->text() : "";
@@ -260,6 +279,7 @@ Json tensorboard_json(const ServiceJob& service, const ServiceBook& book) {
 }
 
 Json config_json(const ServiceJob& service) {
+  // The seconds are among the job's words, as the ids are.
   const auto idle = ids_in(*service.spec, "idle");
   return Json::Object{
       {"description", std::string(service.spec->get(JobText::kComment))},
@@ -269,6 +289,7 @@ Json config_json(const ServiceJob& service) {
 
 bool is_tensorboard(const JobSpec& spec) { return service_kind(spec) == ServiceKind::kTensorboard; }
 
+// A name that is another cluster's finds nothing.
 Result<ServiceJob> find_tensorboard(const ClusterState& state, std::string_view cluster,
                                     std::string_view name) {
   const auto run = parse_service_name(cluster, name);
@@ -377,6 +398,7 @@ kj::Promise<HttpReply> list(ApiPort& port, HttpRequest request) {
         if (!all.has_value()) return error_reply(all.error());
         const auto users = request.parameters("users");
         const auto ids = request.parameters("userIds");
+        // Without a filter everybody's, as in Determined.
         std::erase_if(*all, [&](const ServiceJob& one) {
           const bool is_wanted =
               (users.empty() && ids.empty()) ||
@@ -409,6 +431,7 @@ kj::Promise<HttpReply> kill(ApiPort& port, HttpRequest request) {
         if (!service.has_value()) return error_reply(service.error());
         CancelJobs cancel;
         cancel.filter.jobs.push_back({service->job, {}, false, {}});
+        // Lenient: one that has ended is what was wanted.
         cancel.is_lenient = true;
         return submit_one(port, caller, std::move(cancel))
             .then([&port, caller, name](HttpReply reply) -> kj::Promise<HttpReply> {
@@ -426,6 +449,7 @@ kj::Promise<HttpReply> show_task(ApiPort& port, HttpRequest request) {
         const std::string cluster = port.settings().cluster_id;
         Json end = service->is_over ? time_json(service->end_time) : Json();
         Json::Array allocations;
+        // One that waits has no allocation yet.
         if (service->start_time.is_set()) {
           allocations.push_back(Json::Object{
               {"taskId", service->name},
@@ -435,6 +459,7 @@ kj::Promise<HttpReply> show_task(ApiPort& port, HttpRequest request) {
               {"slots", 0},
               {"startTime", time_json(service->start_time)},
               {"endTime", end},
+              // Why it ended, or why it does not serve.
               {"exitReason",
                service->is_over ? Json(detail_of(*service, port.services())) : Json()}});
         }

@@ -1,3 +1,6 @@
+// Trials in Determined's shape, and metrics between JSON and the store's values. NaN and
+// infinities travel as the words that Python's json writes, as JSON has no numbers for them.
+
 #include "api/determined/trial_json.h"
 
 #include <fmt/format.h>
@@ -16,6 +19,7 @@ namespace muster::api {
 namespace {
 
 Json parsed_or(const std::string& text, Json otherwise) {
+  // Stored texts were JSON when they came in.
   auto json = parse_json(text);
   return json.has_value() ? std::move(json).value() : std::move(otherwise);
 }
@@ -50,9 +54,11 @@ Json summaries_json(const std::vector<NamedSummary>& summaries) {
     const std::string& group = summaries[i].group;
     Json::Object metrics;
     for (; i < summaries.size() && summaries[i].group == group; ++i) {
+      // A name of our own, which is not the user's metric.
       if (summaries[i].metric != kBatchMetrics)
         metrics.push_back({summaries[i].metric, summary_json(summaries[i].summary)});
     }
+    // A group without metrics is none.
     if (!metrics.empty()) all.push_back({summary_group(group), std::move(metrics)});
   }
   return all;
@@ -66,6 +72,7 @@ Json validation_json(const std::optional<StoredReport>& report) {
 
 std::int64_t TrialDetails::total_batches() const {
   std::int64_t batches = 0;
+  // Whichever was reported last says how far the trial is.
   for (const auto* report : {&latest_validation, &latest_training}) {
     if (report->has_value()) batches = std::max(batches, (*report)->report.steps_completed);
   }
@@ -82,6 +89,7 @@ Result<TrialDetails> details_of(const ClusterState& state, TrialId id) {
 }
 
 void add_questions(const TrialDetails& details, std::vector<MetricQuestion>& questions) {
+  // Four questions for one trip to the store.
   const TrialId trial = details.view.id;
   questions.emplace_back(LatestReportQuestion{trial, "validation"});
   questions.emplace_back(LatestReportQuestion{trial, "training"});
@@ -98,6 +106,7 @@ void take_answers(TrialDetails& details, MetricAnswers& answers) {
 }
 
 MetricValue metric_value(const Json& value) {
+  // Numbers, and the three words that stand for numbers.
   if (const auto number = value.number()) return *number;
   if (const std::string* text = value.text()) {
     if (*text == "NaN") return std::numeric_limits<double>::quiet_NaN();
@@ -117,6 +126,7 @@ Json metrics_json(const StoredReport& report, bool has_batches) {
   Json batches = Json::Array{};
   for (const Metric& metric : report.report.metrics) {
     if (metric.name == kBatchMetrics) {
+      // Batches are many: only who asks for them gets them.
       if (has_batches) batches = value_json(metric.value);
     } else {
       averages.push_back({metric.name, value_json(metric.value)});
@@ -141,6 +151,7 @@ std::optional<double> number_in(const StoredReport& report, const std::string& m
 }
 
 Duration wall_time(const TrialView& trial, TimePoint now) {
+  // A trial that has not started has no time.
   return trial.start_time.is_set()
              ? (trial.end_time.is_set() ? trial.end_time : now) - trial.submit_time
              : Duration();
@@ -170,6 +181,7 @@ Json trial_json(const ApiPort& port, const TrialDetails& details) {
       {"runnerState", port.runner_status(view.id).runner_state},
       {"wallClockTime", static_cast<double>(wall.microseconds()) / 1e6},
       {"warmStartCheckpointUuid", view.source.empty() ? Json() : Json(view.source)},
+      // A trial that began with a checkpoint of another says so.
       {"latestCheckpointUuid",
        view.latest_checkpoint.empty() ? Json() : Json(view.latest_checkpoint)},
       {"taskId", task},

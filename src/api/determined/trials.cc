@@ -1,4 +1,6 @@
 // Trials as people look at them.
+// A trial is shown with what was measured of it: its latest and best reports and a summary of each
+// metric, asked for together. Series and streams of reports are read as they are sent.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +22,7 @@
 namespace muster::api {
 namespace {
 
+// More points than any page draws.
 constexpr std::size_t kPointsMax = 10'000;
 
 kj::Promise<HttpReply> show_trial(ApiPort& port, HttpRequest request) {
@@ -30,6 +33,7 @@ kj::Promise<HttpReply> show_trial(ApiPort& port, HttpRequest request) {
              [trial = TrialId(*id)](const ClusterState& state) { return details_of(state, trial); })
       .then([&port](Result<TrialDetails> details) -> kj::Promise<HttpReply> {
         if (!details.has_value()) return error_reply(details.error());
+        // One trial, by the same way as many.
         return measured(port, std::vector{std::move(details).value()})
             .then([&port](Result<std::vector<TrialDetails>> full) {
               return full.has_value()
@@ -42,6 +46,7 @@ kj::Promise<HttpReply> show_trial(ApiPort& port, HttpRequest request) {
 kj::Promise<HttpReply> kill_trial(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "a trial");
   if (!id.has_value()) return error_reply(id.error());
+  // A trial ends with its job, which is what can be cancelled.
   return look<JobId>(port, request.caller,
                      [trial = TrialId(*id)](const ClusterState& state) -> Result<JobId> {
                        const Trial* found = state.experiments().find(trial);
@@ -54,6 +59,7 @@ kj::Promise<HttpReply> kill_trial(ApiPort& port, HttpRequest request) {
         if (!job.has_value()) return error_reply(job.error());
         CancelJobs cancel;
         cancel.filter.jobs.push_back({*job, {}, false, {}});
+        // Lenient: a trial that has ended is what was wanted.
         cancel.is_lenient = true;
         return submit_one(port, caller, std::move(cancel));
       });
@@ -66,6 +72,7 @@ kj::Promise<HttpReply> list_checkpoints(ApiPort& port, HttpRequest request) {
   using All = std::vector<CheckpointDetails>;
   return look<All>(port, shared->caller,
                    [trial = TrialId(*id)](const ClusterState& state) -> Result<All> {
+                     // An unknown trial is an error and no empty list.
                      if (state.experiments().find(trial) == nullptr) {
                        return fail(ErrorCode::kNotFound,
                                    fmt::format("there is no trial {}", trial.value()), "");
@@ -93,16 +100,19 @@ struct SeriesWish {
 
 Result<SeriesWish> wish_of(const HttpRequest& request) {
   SeriesWish wish;
+  // Each of them is looked up: an unknown one is an error, not a gap.
   for (const std::string& text : request.parameters("trialIds"))
     wish.trials.emplace_back(TRY(parse_id(text, "a trial")));
   std::string group(request.parameter("group"));
   const auto type = TRY(
       word_parameter(request, "metricType", {"METRIC_TYPE_TRAINING", "METRIC_TYPE_VALIDATION"}));
+  // A group that is named goes before the older field.
   if (group.empty()) group = type && *type == 0 ? "training" : "validation";
   for (const std::string& name : request.parameters("metricNames"))
     wish.metrics.emplace_back(group, name);
   for (const std::string& id : request.parameters("metricIds")) {
     const std::size_t dot = id.find('.');
+    // "validation.loss": the group before the first dot, as names may have more.
     if (dot == id.npos)
       return fail(ErrorCode::kInvalidArgument, fmt::format("metricIds: '{}' is not GROUP.NAME", id),
                   "");
@@ -110,6 +120,7 @@ Result<SeriesWish> wish_of(const HttpRequest& request) {
   }
   wish.first = TRY(number_parameter(request, "startBatches", 0));
   const std::int64_t last = TRY(number_parameter(request, "endBatches", 0));
+  // 0 is no bound.
   if (last > 0) wish.last = last;
   const std::int64_t points = TRY(number_parameter(request, "maxDatapoints", 1'000));
   wish.points = std::clamp<std::size_t>(static_cast<std::size_t>(std::max<std::int64_t>(points, 5)),
@@ -128,6 +139,7 @@ void add_questions(const SampledTrial& trial, std::vector<MetricQuestion>& quest
   const SeriesWish& wish = *trial.wish;
   for (const auto& [group, name] : wish.metrics) {
     questions.emplace_back(
+        // In the order of the wish: answers come in the order of questions.
         SampleQuestion{{trial.details.view.id, group, name, wish.first, wish.last}, wish.points});
   }
 }
@@ -138,6 +150,7 @@ void take_answers(SampledTrial& trial, MetricAnswers& answers) {
 }
 
 Json series_json(const SampledTrial& trial) {
+  // By group, as Determined's series are.
   std::map<std::string, Json::Array> groups;
   for (std::size_t i = 0; i < trial.series.size(); ++i) {
     const auto& [group, name] = trial.wish->metrics[i];
@@ -151,6 +164,8 @@ Json series_json(const SampledTrial& trial) {
   for (auto& [group, data] : groups) {
     const std::string type = group == "training"     ? "METRIC_TYPE_TRAINING"
                              : group == "validation" ? "METRIC_TYPE_VALIDATION"
+                                                     // A group of another kind has no type of its
+                                                     // own.
                                                      : "METRIC_TYPE_UNSPECIFIED";
     metrics.emplace_back(Json::Object{{"group", group}, {"type", type}, {"data", std::move(data)}});
   }
@@ -193,6 +208,7 @@ kj::Promise<HttpReply> stream_reports(ApiPort& port, HttpRequest request, std::s
     trials.emplace_back(*id);
   }
   HttpReply reply;
+  // Nothing is read before the client takes it.
   reply.stream = report_lines(port, std::move(trials), std::move(group));
   return reply;
 }

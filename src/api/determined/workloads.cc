@@ -128,6 +128,7 @@ class Walk {
   /// it has come to the end.
   bool go_on(std::size_t begin, std::size_t end) {
     while (std::ranges::none_of(sources_, &ReportSource::is_empty_handed)) {
+      // Stops before it would need what is not read yet.
       if (!step(begin, end)) return true;
     }
     return false;
@@ -148,6 +149,7 @@ class Walk {
         has_checkpoint &&
         (first == nullptr || steps_of(*checkpoints_[next_checkpoint_]) < steps_of(*first));
     if (first == nullptr && !has_checkpoint) return false;
+    // Also what is not shown is counted: the first pass does nothing else.
     const bool is_shown = count_ >= begin && count_ < end;
     if (is_checkpoint) {
       if (is_shown) shown_.push_back(checkpoint_workload(*checkpoints_[next_checkpoint_]));
@@ -204,6 +206,7 @@ Result<Range> range_of(const HttpRequest& request, std::size_t total, bool is_de
 kj::Promise<HttpReply> show(ApiPort& port, std::shared_ptr<const HttpRequest> request,
                             TrialId trial, WorkloadFilter filter,
                             std::vector<CheckpointRef> checkpoints) {
+  // The first walk counts: a page can only be placed once the total is known.
   auto counting = std::make_shared<Walk>(trial, filter, checkpoints);
   return walk(port, counting, 0, 0)
       .then([&port, request, trial, filter, checkpoints,
@@ -211,6 +214,7 @@ kj::Promise<HttpReply> show(ApiPort& port, std::shared_ptr<const HttpRequest> re
         if (!counted.has_value()) return error_reply(counted.error());
         const auto range = range_of(*request, counting->count(), filter.is_descending);
         if (!range.has_value()) return error_reply(range.error());
+        // A second walk: of the first nothing was kept.
         auto showing = std::make_shared<Walk>(trial, filter, checkpoints);
         return walk(port, showing, range->begin, range->end)
             .then([range = *range, filter, showing](Status shown) -> HttpReply {
@@ -243,6 +247,7 @@ kj::Promise<HttpReply> workloads(ApiPort& port, HttpRequest request) {
                if (access::readers_of(state, *state.experiments().find(found->experiment))
                        .has(identity))
                  return all;
+               // Without names of files for who may not read the experiment.
                for (CheckpointRef& one : all) {
                  auto shown = std::make_shared<Checkpoint>(*one);
                  shown->resources = "{}";

@@ -1,3 +1,6 @@
+// Ids of workspaces and projects as Determined has them: the first of each is 1, the documents'
+// own ids follow. An experiment names both by text.
+
 #include "api/determined/workspace_ids.h"
 
 #include <fmt/format.h>
@@ -7,6 +10,7 @@
 namespace muster::api {
 
 Place place_of(const Catalog& catalog, const ExperimentLabels& labels) {
+  // Without a workspace it is the first, which is no document.
   const DocumentRef workspace = labels.workspace.empty()
                                     ? nullptr
                                     : catalog.find(DocumentKind::kWorkspace, 0, labels.workspace);
@@ -18,6 +22,7 @@ Place place_of(const Catalog& catalog, const ExperimentLabels& labels) {
 }
 
 Status check_no_workspace(const Json& body, std::string_view what) {
+  // 0 and 1 both mean the first.
   const std::int64_t id = whole_field(body, "workspaceId").value_or(0);  // 0: of none
   const bool is_first =
       (id == 0 || id == kFirstWorkspaceId) &&

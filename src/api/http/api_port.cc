@@ -1,3 +1,6 @@
+// What confirming a token means. A token says who it is of and was signed; here it is asked
+// whether that is still true.
+
 #include "api/http/api_port.h"
 
 #include <fmt/format.h>

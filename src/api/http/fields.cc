@@ -1,3 +1,7 @@
+// Values out of JSON bodies and query parameters. Clients send camelCase and snake_case, numbers
+// as numbers and as text, and null for what they do not say: each of these is read here, and a
+// value of another type is no value.
+
 #include "api/http/fields.h"
 
 #include <fmt/format.h>
@@ -14,6 +18,7 @@ namespace muster::api {
 namespace {
 
 std::string snake_case(std::string_view name) {
+  // Determined's REST API takes both spellings of a field.
   std::string out;
   for (const char c : name) {
     if (std::isupper(static_cast<unsigned char>(c)) != 0) {
@@ -41,6 +46,7 @@ Error no_id(std::string_view name) {
 
 Result<Json> body_of(const HttpRequest& request) {
   if (request.bytes.empty()) return Json(Json::Object{});
+  // An empty body is an object without fields: many calls need none.
   Json body = TRY(parse_json(request.bytes));
   if (body.is_null()) return Json(Json::Object{});
   if (body.object() == nullptr)
@@ -51,6 +57,7 @@ Result<Json> body_of(const HttpRequest& request) {
 const Json* field(const Json& object, std::string_view name) {
   const Json* found = object.find(name);
   if (found == nullptr) found = object.find(snake_case(name));
+  // null is what protobuf's JSON sends for an absent field.
   return found == nullptr || found->is_null() ? nullptr : found;
 }
 
@@ -67,7 +74,9 @@ std::optional<std::int64_t> whole_field(const Json& object, std::string_view nam
 
 std::optional<std::int64_t> whole_of(const Json& value) {
   if (value.whole() != nullptr) return *value.whole();
+  // Text is how 64-bit numbers travel.
   if (value.text() != nullptr) return whole(*value.text());
+  // A double below 2^63 is exact where it is whole, and above it no int64 exists.
   constexpr double kBeyond = 9223372036854775808.0;  // 2^63
   const auto number = value.number();
   if (number && *number >= -kBeyond && *number < kBeyond && std::trunc(*number) == *number)
@@ -81,6 +90,7 @@ std::optional<bool> bool_field(const Json& object, std::string_view name) {
   return *found->boolean();
 }
 
+// Booleans, lists and texts that are empty count as not given: clients send their defaults.
 bool is_given(const Json& object, std::string_view name) {
   const Json* value = field(object, name);
   if (value == nullptr || value->is_null()) return false;
@@ -92,6 +102,7 @@ bool is_given(const Json& object, std::string_view name) {
 
 Status check_texts(const Json& body, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
+    // A wrong type is refused, and an absent field is not.
     const Json* value = field(body, name);
     if (value != nullptr && value->text() == nullptr)
       return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a text", name), "");
@@ -123,6 +134,7 @@ Status check_text_lists(const Json& body, std::initializer_list<std::string_view
 
 Status refuse_fields(const Json& body, std::initializer_list<std::string_view> names,
                      std::string_view way_out) {
+  // Refused by name: it would look as if it had worked.
   for (const std::string_view name : names) {
     if (is_given(body, name))
       return fail(ErrorCode::kUnimplemented, fmt::format("{} is not there yet", name),
@@ -134,6 +146,7 @@ Status refuse_fields(const Json& body, std::initializer_list<std::string_view> n
 std::optional<std::vector<std::string>> texts_field(const Json& object, std::string_view name) {
   const Json* found = field(object, name);
   if (found == nullptr || found->array() == nullptr) return std::nullopt;
+  // What is no text in a list is left out.
   std::vector<std::string> texts;
   for (const Json& item : *found->array()) {
     if (item.text() != nullptr) texts.push_back(*item.text());
@@ -144,8 +157,10 @@ std::optional<std::vector<std::string>> texts_field(const Json& object, std::str
 Result<std::optional<std::uint32_t>> id_field(const Json& object, std::string_view name) {
   const Json* found = field(object, name);
   if (found == nullptr) return std::nullopt;
+  // Ids are 32 bits here, though Determined's are 64.
   const auto value = whole_of(*found);
   if (!value || *value < 0 || *value > UINT32_MAX) return fail(no_id(name));
+  // 0 is what protobuf has for a number that was not set.
   return *value == 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(*value));
 }
 
@@ -175,6 +190,7 @@ Result<std::uint32_t> parse_id(std::string_view text, std::string_view what) {
 Result<std::int64_t> number_parameter(const HttpRequest& request, std::string_view name,
                                       std::int64_t otherwise) {
   const std::string_view text = request.parameter(name);
+  // "?offset=" is an absent parameter.
   if (text.empty()) return otherwise;
   const auto value = whole(text);
   if (!value)
@@ -192,6 +208,7 @@ Result<std::uint32_t> id_parameter(const HttpRequest& request, std::string_view 
 Result<std::optional<bool>> flag_parameter(const HttpRequest& request, std::string_view name) {
   const std::string text = lower(request.parameter(name));
   if (text.empty()) return std::optional<bool>();
+  // The spellings of Go's strconv.ParseBool, with which Determined's server reads parameters.
   if (text == "true" || text == "t" || text == "1") return std::optional(true);
   if (text == "false" || text == "f" || text == "0") return std::optional(false);
   return fail(ErrorCode::kInvalidArgument,

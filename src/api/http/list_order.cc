@@ -1,3 +1,6 @@
+// Sorting and filtering by the words of query parameters. Words are closed lists: a word that is
+// not known is refused, since it would silently sort or filter by nothing.
+
 #include "api/http/list_order.h"
 
 #include <fmt/format.h>
@@ -13,6 +16,7 @@ namespace muster::api {
 Result<std::optional<std::size_t>> word_parameter(const HttpRequest& request, std::string_view name,
                                                   const std::vector<std::string_view>& words) {
   const std::string_view value = request.parameter(name);
+  // The word for "not said" of each enumeration ends so.
   if (value.empty() || value.ends_with("_UNSPECIFIED")) return std::optional<std::size_t>();
   const auto found = std::ranges::find(words, value);
   if (found != words.end()) return std::optional(static_cast<std::size_t>(found - words.begin()));
@@ -60,6 +64,7 @@ Result<Direction> direction_of(const HttpRequest& request) {
 
 std::vector<std::size_t> sorted_positions(
     std::size_t size, const std::function<bool(std::size_t, std::size_t)>& is_before) {
+  // Positions and not values: entries may be large, and are sorted by what is asked for.
   std::vector<std::size_t> places(size);
   std::iota(places.begin(), places.end(), std::size_t{0});
   std::ranges::stable_sort(places, is_before);
@@ -68,6 +73,7 @@ std::vector<std::size_t> sorted_positions(
 
 std::vector<std::size_t> sorted_positions(const std::vector<std::optional<double>>& numbers,
                                           bool is_descending) {
+  // Missing and NaN count as one and come last, whichever direction is asked for.
   const auto is_missing = [&](std::size_t i) { return !numbers[i] || std::isnan(*numbers[i]); };
   return sorted_positions(numbers.size(), [&](std::size_t a, std::size_t b) {
     if (is_missing(a) || is_missing(b)) return !is_missing(a) && is_missing(b);

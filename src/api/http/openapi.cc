@@ -1,3 +1,5 @@
+// The routes as an OpenAPI document, read off the router: it says what is served, and no more.
+
 #include "api/http/openapi.h"
 
 namespace muster::api {
@@ -17,6 +19,7 @@ std::string_view method_name(Method method) {
 Json::Array parameters_of(const Route& route) {
   Json::Array places;
   for (const std::string& part : route.parts) {
+    // A part in braces is a parameter in the path.
     if (!part.starts_with('{')) continue;
     places.emplace_back(Json::Object{{"name", part.substr(1, part.size() - 2)},
                                      {"in", "path"},
@@ -31,6 +34,7 @@ Json::Array parameters_of(const Route& route) {
 }
 
 Json operation(const Route& route) {
+  // Bodies and replies have no schemas: the document lists paths, parameters and who may call.
   Json::Object answers{
       {"200", Json::Object{{"description", "Done"}}},
       {"default",
@@ -38,6 +42,7 @@ Json operation(const Route& route) {
   Json::Object object{{"summary", route.summary},
                       {"parameters", parameters_of(route)},
                       {"responses", std::move(answers)}};
+  // Open routes need no token; the document says so.
   if (route.is_open) object.push_back({"security", Json::Array{}});
   return object;
 }
@@ -52,6 +57,7 @@ Json openapi_document(const Router& router, const std::string& version) {
       {"openapi", "3.0.3"},
       {"info", Json::Object{{"title", "Muster"}, {"version", version}}},
       {"paths", std::move(paths)},
+      // Either scheme will do: entries of the list are alternatives.
       {"security",
        Json::Array{Json::Object{{"user", Json::Array{}}}, Json::Object{{"task", Json::Array{}}}}},
       {"components",

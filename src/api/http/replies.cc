@@ -1,3 +1,6 @@
+// Answers and errors in the shape that Determined's clients read: a code of gRPC, its name, and a
+// text for people.
+
 #include "api/http/replies.h"
 
 #include <algorithm>
@@ -15,6 +18,7 @@ struct StatusName {
   std::string_view reason;
 };
 
+// Status and code by what the caller should do; gRPC's numbers are those of google.rpc.Code.
 StatusName status_name(ErrorCode code) {
   switch (code) {
     case ErrorCode::kInvalidArgument: return {400, 3, "InvalidArgument"};
@@ -46,6 +50,7 @@ HttpReply empty_reply() { return json_reply(Json::Object{}); }
 HttpReply error_reply(unsigned status, unsigned code, std::string_view reason,
                       const std::string& text, ErrorCause cause) {
   Json::Object error{{"code", code}, {"reason", std::string(reason)}, {"error", text}};
+  // The cause, where there is one, by which a program tells failures apart.
   if (cause != ErrorCause::kNone) error.push_back({"cause", std::string(error_cause_name(cause))});
   HttpReply reply = json_reply(Json::Object{{"error", std::move(error)}});
   reply.status = status;
@@ -73,6 +78,7 @@ HttpReply unauthenticated_reply(const std::string& why) {
 
 std::optional<Error> error_of(const std::vector<Reply>& replies) {
   for (const Reply& reply : replies) {
+    // The first thing that went wrong, wherever in the reply it stands.
     if (reply.error) return reply.error;
     for (const JobOutcome& outcome : reply.outcomes) {
       if (outcome.error) return outcome.error;
@@ -89,9 +95,11 @@ Result<PageWindow> window_of(const HttpRequest& request, std::size_t total) {
   const std::int64_t limit = TRY(number_parameter(request, "limit", 0));
   PageWindow window;
   window.total = total;
+  // Counted from the end, as Determined's lists take a negative offset.
   window.begin = offset < 0
                      ? total - std::min(total, std::size_t{0} - static_cast<std::size_t>(offset))
                      : std::min(total, static_cast<std::size_t>(offset));
+  // 0 is no limit: everything that is left.
   window.end = limit <= 0 ? total : std::min(total, window.begin + static_cast<std::size_t>(limit));
   return window;
 }

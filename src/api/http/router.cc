@@ -1,3 +1,6 @@
+// Which handler answers which path. Paths are short lists of words, and routes with as many words
+// are few: they are tried one by one, and the first that was added wins.
+
 #include "api/http/router.h"
 
 #include <fmt/format.h>
@@ -20,6 +23,7 @@ bool is_place(std::string_view part) { return part.starts_with('{'); }
 
 bool matches(const std::vector<std::string>& pattern, const std::vector<std::string_view>& path) {
   for (std::size_t i = 0; i < path.size(); ++i) {
+    // A part in braces takes any word but an empty one.
     if (pattern[i] != path[i] && (!is_place(pattern[i]) || path[i].empty())) return false;
   }
   return true;
@@ -39,7 +43,10 @@ std::vector<std::string> arguments_of(const std::vector<std::string>& pattern,
 void Router::add(Method method, std::string pattern, std::string summary, Handler handler,
                  std::vector<std::string> parameters) {
   std::vector<std::string> parts = parts_of(pattern);
+  // By length first: most paths are told apart by it.
   by_size_[parts.size()].push_back(routes_.size());
+  // Closed to callers without a token, and to those with a task's, unless the callers of add()
+  // open it.
   routes_.push_back({method, std::move(pattern), std::move(summary), std::move(handler), false,
                      false, std::move(parts), std::move(parameters)});
 }
@@ -57,6 +64,7 @@ void Router::add_open(Method method, std::string pattern, std::string summary, H
 
 const Route* Router::find(HttpRequest& request, bool& is_known_path) const {
   const std::vector<std::string_view> path = split(request.path, '/');
+  // A path that is known with another method is 405, not 404.
   is_known_path = false;
   const auto candidates = by_size_.find(path.size());
   if (candidates == by_size_.end()) return nullptr;
@@ -74,6 +82,7 @@ const Route* Router::find(HttpRequest& request, bool& is_known_path) const {
 
 Status check_parameters(const Route& route, const HttpRequest& request) {
   for (const auto& [name, value] : request.query) {
+    // A misspelt parameter would be a filter that filters nothing.
     if (std::ranges::find(route.parameters, name) != route.parameters.end()) continue;
     const std::string known = route.parameters.empty()
                                   ? "it takes none"
@@ -85,6 +94,7 @@ Status check_parameters(const Route& route, const HttpRequest& request) {
 }
 
 std::vector<std::string> list_parameters(std::vector<std::string> names) {
+  // Every list can be read in pages, as Determined's lists are.
   for (const char* name : {"offset", "limit"}) names.emplace_back(name);
   return names;
 }
@@ -100,6 +110,7 @@ Router make_router() {
   add_log_retention_routes(router);
   add_trial_routes(router);
   add_workload_routes(router);
+  // Fixed words before placeholders, as the order of adding decides.
   add_lifecycle_routes(router);  // its /experiments/continue before what takes any number there
   add_experiment_routes(router);
   add_checkpoint_routes(router);

@@ -1,8 +1,12 @@
+// What running jobs say of themselves, in memory alone: a service announces itself every ten
+// seconds, so that a controller that starts anew knows it within that time.
+
 #include "api/http/service_book.h"
 
 namespace muster::api {
 namespace {
 
+// One for each job that serves; more is a mistake of somebody's.
 constexpr std::size_t kAnnouncementsMax = 1024;
 constexpr std::size_t kConnectionsMax = 512;
 constexpr std::size_t kConnectionsOfOneMax = 64;
@@ -15,6 +19,7 @@ void ServiceBook::announce(JobId job, Announcement announcement) {
   const TimePoint now = announcement.heard;
   announcements_[job] = std::move(announcement);
   if (announcements_.size() <= kAnnouncementsMax) return;
+  // Only what has fallen silent is thrown away.
   std::erase_if(announcements_, [&](const auto& one) { return now - one.second.heard > kSilence; });
   // None is silent: the oldest job's goes, and comes back when it speaks again.
   if (announcements_.size() > kAnnouncementsMax)
@@ -29,6 +34,7 @@ const Announcement* ServiceBook::find(JobId job, std::uint32_t run) const {
 
 std::optional<ConnectionSlot> ServiceBook::take_slot(JobId job) {
   const auto own = connections_.find(job);
+  // One job's connections must not use up those of all others.
   if (connection_count_ >= kConnectionsMax ||
       (own != connections_.end() && own->second >= kConnectionsOfOneMax))
     return std::nullopt;
@@ -38,6 +44,7 @@ std::optional<ConnectionSlot> ServiceBook::take_slot(JobId job) {
 }
 
 ConnectionSlot::~ConnectionSlot() {
+  // One that was moved from has nothing to give back.
   if (book_ == nullptr) return;
   --book_->connection_count_;
   if (--book_->connections_[job_] == 0) book_->connections_.erase(job_);

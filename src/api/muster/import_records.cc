@@ -1,3 +1,7 @@
+// Records of another cluster in our own shapes. A record is believed as far as it is plausible:
+// ids and counts have bounds, times a range, and what a version of ours would not run is kept as
+// text instead of being read.
+
 #include "api/muster/import_records.h"
 
 #include <fmt/format.h>
@@ -25,6 +29,7 @@ std::string text_or(const Json& record, const char* name, std::string otherwise 
 }
 
 Result<std::string> text_of(const Json& record, const char* name) {
+  // An empty text is no text.
   if (auto text = text_field(record, name); text && !text->empty()) return std::move(*text);
   return fail(bad(name, "a text is missing"));
 }
@@ -34,6 +39,7 @@ Result<TimePoint> time_of(const Json& record, const char* name) {
   const auto text = text_field(record, name);
   if (!text) return TimePoint::unset();
   const TimePoint time = TRY(parse_web_time(*text));
+  // Times outside are a mistake of the exporting side, or of a clock.
   constexpr std::int64_t kYear2200 = 7'258'118'400;
   if (time < TimePoint::from_seconds(0) || time > TimePoint::from_seconds(kYear2200))
     return fail(bad(name, "it lies outside of 1970 to 2200"));
@@ -45,6 +51,7 @@ std::vector<std::string> labels_of(const Json& record) {
 }
 
 Json object_or_empty(const Json& record, const char* name) {
+  // Members of another type are no reason to refuse a record: they are not there.
   const Json* value = field(record, name);
   return value == nullptr || value->object() == nullptr ? Json(Json::Object{}) : *value;
 }
@@ -54,6 +61,7 @@ Result<State> state_of(const Json& record,
                        std::initializer_list<std::pair<std::string_view, State>> known) {
   const std::string text = TRY(text_of(record, "state"));
   for (const auto& [name, state] : known) {
+    // Only final states: what runs elsewhere is not imported.
     if (name == text) return state;
   }
   return fail(bad("state", fmt::format("'{}' is none of an end", text)));
@@ -64,12 +72,14 @@ constexpr std::int64_t kCountMax = 1'000'000'000;
 
 std::uint32_t small_or(const Json& object, const char* name, std::uint32_t otherwise) {
   const auto value = whole_field(object, name);
+  // A count outside is treated as absent: it is no reason to lose a whole experiment.
   return value && *value >= 0 && *value <= kCountMax ? static_cast<std::uint32_t>(*value)
                                                      : otherwise;
 }
 
 std::string entrypoint_text(const Json* entrypoint) {
   if (entrypoint == nullptr) return "";
+  // Determined takes an entrypoint as a text or as a list of words.
   if (const std::string* line = entrypoint->text()) return *line;
   std::string line;
   if (entrypoint->array() == nullptr) return line;
@@ -85,6 +95,7 @@ void read_config(const Json& config, ExperimentSpec& spec) {
   const Json searcher = object_or_empty(config, "searcher");
   spec.searcher = text_or(searcher, "name");
   spec.metric = text_or(searcher, "metric");
+  // true, 1 and 5 are Determined's defaults.
   spec.smaller_is_better = bool_field(searcher, "smaller_is_better").value_or(true);
   spec.time_metric = text_or(searcher, "time_metric");
   spec.slots_per_trial = small_or(object_or_empty(config, "resources"), "slots_per_trial", 1);
@@ -103,7 +114,9 @@ std::string run_root(const Json& config, const ImportOwner& owner) {
   const std::string host = text_or(storage, "host_path");
   const std::string below = text_or(storage, "storage_path");
   const std::string folder = text_or(storage, "container_path");
+  // Of directory and shared_fs, as Determined says where files are; else our own folder.
   if (text_or(storage, "type") == "directory" && folder.starts_with('/')) return folder;
+  // An absolute storage_path lies below host_path already.
   if (below.starts_with('/')) return below;
   if (!host.empty()) return below.empty() ? host : host + "/" + below;
   return owner.home + "/muster-runs";
@@ -130,6 +143,7 @@ Result<Document> document_of(const Json& record, const ImportContext& context, D
   document.user_name = owner.name;
   document.create_time = TRY(time_of(record, "createTime"));
   document.change_time = TRY(time_of(record, "changeTime"));
+  // Without a time of its own it is now.
   if (!document.create_time.is_set()) document.create_time = context.now;
   if (!document.change_time.is_set()) document.change_time = document.create_time;
   document.is_archived = bool_field(record, "isArchived").value_or(false);
@@ -152,6 +166,7 @@ std::string body_text(const Json& record, std::initializer_list<const char*> kep
 const ImportOwner& ImportContext::owner_of(const Json& record) const {
   const auto id = whole_field(record, "owner");
   const auto found = id ? owners.find(*id) : owners.end();
+  // The operator owns what nobody else does, such as records of users who were not imported.
   return found == owners.end() ? unknown : found->second;
 }
 
@@ -177,6 +192,7 @@ Result<ImportExperiment> experiment_of(const Json& record, const ImportContext& 
                                              {"ERROR", ExperimentState::kError}}));
   experiment.submit_time = TRY(time_of(record, "startTime"));
   experiment.end_time = TRY(time_of(record, "endTime"));
+  // An end before its beginning would be shown as a run of minus one hour.
   experiment.end_time =
       std::max(experiment.end_time, experiment.submit_time);  // also where there is none
   experiment.labels = ExperimentLabels{text_or(record, "name"),
@@ -188,6 +204,7 @@ Result<ImportExperiment> experiment_of(const Json& record, const ImportContext& 
                                        bool_field(record, "isArchived").value_or(false)};
   const auto project = context.projects.find(whole_field(record, "project").value_or(0));
   if (project != context.projects.end()) {
+    // A project that was not imported leaves the names empty.
     experiment.labels.project = project->second.name;
     const auto workspace = context.workspaces.find(project->second.workspace);
     if (workspace != context.workspaces.end()) experiment.labels.workspace = workspace->second;
@@ -228,9 +245,11 @@ Result<ImportTrial> trial_of(const Json& record, ExperimentId experiment) {
   trial.last_run = runs != nullptr && runs->array() != nullptr
                        ? static_cast<std::uint32_t>(runs->array()->size())
                        : 0;
+  // Runs need not be listed: each restart was one.
   trial.last_run = std::max(trial.last_run, trial.restarts + 1);
   trial.units = static_cast<double>(whole_field(record, "stepsCompleted").value_or(0));
   if (const Json* metric = field(record, "searcherMetric")) {
+    // NaN and infinities come as texts, which metric_value() reads.
     const MetricValue value = metric_value(*metric);
     if (const double* number = std::get_if<double>(&value)) trial.metric = *number;
   }
@@ -273,6 +292,7 @@ Result<MetricReport> report_of(const Json& record, TrialId trial) {
   report.steps_completed = whole_field(record, "steps").value_or(0);
   report.report_time = TRY(time_of(record, "time"));
   constexpr std::array<std::string_view, 5> kMachine{"cpu", "gpu", "memory", "disk", "network"};
+  // Reports of the machine have no steps: they are told apart by their time.
   if (std::ranges::find(kMachine, report.group) != kMachine.end())
     report.key = text_or(record, "time");
   const Json* metrics = field(record, "metrics");

@@ -1,5 +1,8 @@
 // Another cluster's history, taken record by record. What a record is and what is answered:
 // python/muster/moving/README.md.
+// Records name each other by their ids in the source. They are taken one after the other, what
+// they are called here is remembered for those that follow, and one that is refused stops no
+// other.
 #include <fmt/format.h>
 #include <kj/vector.h>
 
@@ -22,12 +25,14 @@ constexpr std::int64_t kFormat = 1;
 /// Reports of metrics that are under way at once.
 constexpr std::size_t kReportsAtOnce = 512;
 constexpr std::size_t kLinesMax = 100'000;  ///< of one body
+// Enough to see what is wrong, without answering with everything.
 constexpr std::size_t kRefusalsTold = 1'000;
 
 /// A line of the body.
 struct Line {
   std::size_t number = 0;  ///< from 1
   std::string kind;
+  // What is known, so that a body that is sent twice skips what was taken.
   Json record;
 };
 /// What is here already, by its ids there.
@@ -83,6 +88,7 @@ class Import {
     record_refusal(line.number, error.text());
     return kj::READY_NOW;
   }
+  // The first refusals are told, all of them are counted.
   void record_refusal(std::size_t number, std::string reason) {
     ++refusals_;
     if (refused_.size() < kRefusalsTold) refused_.emplace_back(number, std::move(reason));
@@ -111,6 +117,7 @@ class Import {
 ImportOwner Import::owner_named(const std::string& name) {
   ImportOwner owner{settings_.operator_user, settings_.operator_group, name};
   if (const auto user = users_.find(name)) {
+    // Users are looked up here: their numbers may differ from those of the source.
     owner.user = user->first;
     owner.group = user->second;
   }
@@ -127,6 +134,7 @@ Status Import::read_source(const Json& record) {
         kFormat)));
   }
   context_.source = text_field(record, "id").value_or("");
+  // A slash would split the origin of what is imported.
   if (context_.source.empty() || context_.source.find('/') != std::string::npos)
     return fail(wrong("the source record has no id of its cluster"));
   context_.unknown = owner_named(settings_.operator_name);
@@ -154,6 +162,7 @@ Status Import::read() {
     rest.remove_prefix(std::min(rest.size(), text.size() + 1));
     if (++number > kLinesMax)
       return fail(wrong(fmt::format("more than {} lines: send several bodies", kLinesMax)));
+    // A line without anything is what an editor leaves at the end.
     if (text.empty()) continue;
     auto record = parse_json(text);
     const bool is_object = record.has_value() && record->object() != nullptr;
@@ -162,6 +171,7 @@ Status Import::read() {
       TRY(read_source(*record));
       continue;
     }
+    // Refused, not the body: the lines around it are good.
     if (!is_object) {
       record_refusal(number, "it is no JSON object");
       continue;
@@ -176,6 +186,7 @@ Status Import::read() {
 
 /// The number behind the source's id, if it is the source's.
 std::optional<std::int64_t> number_under(std::string_view origin, std::string_view source) {
+  // Ids of another source are somebody else's numbers.
   if (!origin.starts_with(source) || origin.size() <= source.size() + 1 ||
       origin[source.size()] != '/')
     return std::nullopt;
@@ -200,6 +211,7 @@ void Import::learn(const ClusterState& state) {
     known_.workspaces[one->name] = one->id;
   for (const DocumentRef& one : state.catalog().all(DocumentKind::kProject))
     known_.projects[{one->parent, one->name}] = one->id;
+  // Only of this body: all checkpoints of a cluster would be too many.
   for (const Line& line : lines_) {
     const auto uuid = line.kind == "checkpoint" ? text_field(line.record, "uuid") : std::nullopt;
     if (uuid && state.checkpoints().find(*uuid) != nullptr) known_.checkpoints.insert(*uuid);
@@ -209,12 +221,14 @@ void Import::learn(const ClusterState& state) {
 // ---- record by record ----
 
 kj::Promise<void> Import::run() {
+  // One at a time, as later records name earlier ones.
   if (next_ >= lines_.size()) return kj::READY_NOW;
   auto taken = lines_[next_].kind == "metrics" ? take_reports() : take(lines_[next_++]);
   return taken.then([this] { return run(); });
 }
 
 kj::Promise<void> Import::take(const Line& line) {
+  // A line that repeats what the body's beginning said.
   if (bool_field(line.record, "again").value_or(false)) return kj::READY_NOW;
   if (line.kind == "user") {
     ++imported_[line.kind];
@@ -237,6 +251,7 @@ kj::Promise<void> Import::submit(const Line& line, Request request,
   return port_.submit(caller(), std::move(requests))
       .then([this, &line, note = std::move(note)](std::vector<Reply> replies) -> kj::Promise<void> {
         const auto error = error_of(replies);
+        // A version that is there is the same version: its number is the source's.
         if (error && error->code == ErrorCode::kAlreadyExists && line.kind == "model_version")
           return skip(line);
         if (error) return refuse(line, *error);
@@ -249,6 +264,7 @@ kj::Promise<void> Import::submit(const Line& line, Request request,
 kj::Promise<void> Import::take_document(const Line& line, Result<Document> document,
                                         std::function<void(std::uint32_t)> note) {
   if (!document.has_value()) return refuse(line, document.error());
+  // true: an imported document keeps its number and its times.
   return submit(line, StoreDocument{std::move(document).value(), true},
                 [note = std::move(note)](const Reply& reply) {
                   if (note) note(reply.document);
@@ -258,6 +274,7 @@ kj::Promise<void> Import::take_document(const Line& line, Result<Document> docum
 /// The first workspace and the first project are there in every cluster.
 kj::Promise<void> Import::take_workspace(const Line& line) {
   const std::string name = text_field(line.record, "name").value_or("");
+  // The source's own first places are ours.
   if (bool_field(line.record, "isImmutable").value_or(false) || known_.workspaces.contains(name))
     return skip(line);
   return take_document(line, workspace_of(line.record, context_),
@@ -288,6 +305,7 @@ kj::Promise<void> Import::take_experiment(const Line& line) {
   if (known_.experiments.contains(*id)) return skip(line);
   auto import = experiment_of(line.record, context_);
   if (!import.has_value()) return refuse(line, import.error());
+  // A parent that was not imported is left out, rather than refusing the experiment.
   if (const auto parent = known_.experiments.find(whole_field(line.record, "parent").value_or(0));
       parent != known_.experiments.end()) {
     auto spec = std::make_shared<ExperimentSpec>(*import->experiment.spec);
@@ -311,6 +329,7 @@ kj::Promise<void> Import::take_trial(const Line& line) {
   auto import = trial_of(line.record, ours->second);
   if (!import.has_value()) return refuse(line, import.error());
   const auto note = [this, id = *id](const Reply& reply) { known_.trials[id] = reply.trial; };
+  // A trial's own notes follow it, as they name it.
   return submit(line, std::move(import).value(), note).then([this, &line, id = *id] {
     return keep_metadata(line, id);
   });
@@ -349,6 +368,7 @@ kj::Promise<void> Import::take_checkpoint(const Line& line) {
   if (known_.checkpoints.contains(text_field(line.record, "uuid").value_or(""))) return skip(line);
   auto import = checkpoint_of(line.record, *trial);
   if (!import.has_value()) return refuse(line, import.error());
+  // Twice in one body is once.
   known_.checkpoints.insert(import->checkpoint.uuid);
   return submit(line, std::move(import).value());
 }
@@ -373,6 +393,7 @@ kj::Promise<void> Import::take_version(const Line& line) {
 /// Those that follow each other go together: one sync of the store serves many.
 kj::Promise<void> Import::take_reports() {
   kj::Vector<kj::Promise<void>> all(kReportsAtOnce);
+  // Reports are the only records that do not name each other: they go together.
   for (; next_ < lines_.size() && lines_[next_].kind == "metrics" && all.size() < kReportsAtOnce;
        ++next_) {
     const Line& line = lines_[next_];
@@ -399,6 +420,7 @@ Json counts_json(const std::map<std::string, std::uint64_t>& counts) {
   return json;
 }
 
+// What was taken, what was there, and what was refused.
 HttpReply Import::reply() const {
   Json::Array refused;
   for (const auto& [line, reason] : refused_)
@@ -410,6 +432,7 @@ HttpReply Import::reply() const {
 }
 
 kj::Promise<HttpReply> take_import(ApiPort& port, HttpRequest request) {
+  // An import writes in other users' names: only operators may.
   if (!request.caller.identity.is_operator) {
     return error_reply(Error{ErrorCode::kPermissionDenied,
                              "only an operator may import another cluster's experiments",
@@ -421,6 +444,7 @@ kj::Promise<HttpReply> take_import(ApiPort& port, HttpRequest request) {
     TRY(import->read());
     return true;
   };
+  // Parsing and asking who users are is work for a worker; records are taken on this thread.
   return work<Done>(port, read).then([&port, import](Result<Done> done) -> kj::Promise<HttpReply> {
     if (!done.has_value()) return error_reply(done.error());
     return port

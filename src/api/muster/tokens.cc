@@ -21,6 +21,7 @@ Json token_json(const TokenRecord& record) {
       {"username", record.owner.name},
       {"createdAt", time_json(record.made)},
       {"expiry", time_json(record.expiry)},
+      // Determined has the two types.
       {"tokenType", is_login ? "TOKEN_TYPE_USER_SESSION" : "TOKEN_TYPE_ACCESS_TOKEN"},
       {"revoked", record.is_revoked},
       {"description", is_login ? "login" : "muster token"}};
@@ -38,6 +39,7 @@ kj::Promise<HttpReply> list_tokens(ApiPort& port, HttpRequest request) {
       .then([request, is_all = with_revoked->value_or(false)](
                 Result<std::vector<TokenRecord>> all) -> HttpReply {
         if (!all.has_value()) return error_reply(all.error());
+        // By name of the user, as the page lets one choose.
         const std::string_view name = request.parameter("username");
         std::erase_if(*all, [&](const TokenRecord& record) {
           return !may_see(request.caller, record.owner.user) || (record.is_revoked && !is_all) ||
@@ -59,6 +61,7 @@ kj::Promise<HttpReply> revoke(ApiPort& port, const Caller& caller, std::uint64_t
 }
 
 Result<std::uint64_t> token_id(const HttpRequest& request) {
+  // Ids are positive, and signed in the store.
   const auto id = parse_whole(request.arguments[0], INT64_MAX);
   if (id && *id > 0) return *id;
   return fail(wrong(fmt::format("'{}' is no token's id", request.arguments[0])));
@@ -80,6 +83,7 @@ kj::Promise<HttpReply> patch_token(ApiPort& port, HttpRequest request) {
   const Json* description = field(*body, "description");
   const bool is_known =
       is_revoked != nullptr && is_revoked->boolean() != nullptr && *is_revoked->boolean();
+  // Descriptions and lifetimes are not changed here: revoking is all there is.
   if (!is_known || (description != nullptr && !description->is_null())) {
     return error_reply({ErrorCode::kUnimplemented, "a token can be revoked and nothing else",
                         "send {\"setRevoked\": true}"});
@@ -95,6 +99,7 @@ kj::Promise<HttpReply> revoke_all(ApiPort& port, HttpRequest request) {
   if (const Status text = check_texts(*body, {"username"}); !text.has_value())
     return error_reply(text.error());
   const Caller caller = request.caller;
+  // An operator may name somebody else.
   const std::string name = text_field(*body, "username").value_or(caller.claims.user_name);
   return work<UserId>(port,
                       [&users = port.users(), name, caller]() -> Result<UserId> {
@@ -118,6 +123,7 @@ kj::Promise<HttpReply> revoke_all(ApiPort& port, HttpRequest request) {
 /// A password that logs the caller in once, from this machine.
 kj::Promise<HttpReply> make_once(ApiPort& port, HttpRequest request) {
   const Caller& caller = request.caller;
+  // A job's token ends with the job, and logs nobody in beyond it.
   if (caller.claims.scope != TokenScope::kUser) {
     return error_reply({ErrorCode::kPermissionDenied,
                         "a job's token ends with the job and logs nobody in beyond it",

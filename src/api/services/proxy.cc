@@ -1,3 +1,6 @@
+// A request to a service: who asks, which job is meant, whether he may use it, and what of headers
+// goes either way. Nothing of a body is held: it goes through as it comes.
+
 #include "api/services/proxy.h"
 
 #include <fmt/format.h>
@@ -11,6 +14,7 @@
 namespace muster::api {
 namespace {
 
+// Headers that belong to a connection or to this server: they are dropped in both directions.
 constexpr std::array<std::string_view, 22> kKept{"connection",
                                                  "keep-alive",
                                                  "te",
@@ -35,6 +39,7 @@ constexpr std::array<std::string_view, 22> kKept{"connection",
                                                  "nel"};
 
 ProxyAnswer ours(HttpReply reply) {
+  // An answer of our own, which the caller sends as it is.
   ProxyAnswer answer;
   answer.reply = std::move(reply);
   return answer;
@@ -101,6 +106,7 @@ HttpReply sent_on(const ProxyCall& call, const ProxyTarget& target, const Visito
                                  : target.ticket;
   to += fmt::format("{}{}={}", to.find('?') == to.npos ? '?' : '&', kTicketName, ticket);
   HttpReply reply = moved(std::move(to));
+  // 307: the method and the body go along.
   reply.status = 307;
   return reply;
 }
@@ -110,6 +116,7 @@ HeaderList request_headers(const ProxyCall& call, const ProxyTarget& target) {
   call.headers.forEach([&](kj::StringPtr name, kj::StringPtr value) {
     if (is_handed_on(name.cStr())) headers.emplace_back(name.cStr(), value.cStr());
   });
+  // So that pages of the service know where they are served.
   headers.emplace_back("X-Forwarded-Prefix", proxy_path(target.service));
   return headers;
 }
@@ -118,6 +125,7 @@ HeaderList request_headers(const ProxyCall& call, const ProxyTarget& target) {
 void keep_reply_headers(HeaderList& headers, const std::string& prefix) {
   std::erase_if(headers, [](const auto& header) { return !is_handed_on(header.first); });
   for (auto& [name, value] : headers) {
+    // Only a path of the service's own; another server's address stays.
     if (lower(name) == "location" && value.starts_with('/') && !value.starts_with("//"))
       value.insert(0, prefix);
   }
@@ -125,6 +133,7 @@ void keep_reply_headers(HeaderList& headers, const std::string& prefix) {
 
 kj::Promise<ProxyAnswer> ask(const ProxyCall& call, const ProxyTarget& target,
                              kj::Own<Upstream> upstream) {
+  // A request without a body must not wait for one.
   const bool has_body = call.body.tryGetLength().orDefault(1) != 0;
   auto answered = upstream->request(call.method, target.rest, request_headers(call, target),
                                     has_body ? &call.body : nullptr);
@@ -146,10 +155,13 @@ std::string services_origin(const ApiPort::ServerSettings& details, std::string_
   const std::size_t colon = host.rfind(':');
   const bool has_port = colon != host.npos && host.find(']', colon) == host.npos;
   return fmt::format("http://{}:{}", has_port ? host.substr(0, colon) : host,
+                     // The port of services on the same host, where a browser counts it as another
+                     // origin.
                      details.services_port);
 }
 
 bool is_handed_on(std::string_view name) {
+  // Compared without case, as headers are.
   return std::ranges::find(kKept, lower(name)) == kKept.end();
 }
 
@@ -157,6 +169,7 @@ std::string_view cookie_value(std::string_view cookies, std::string_view name) {
   for (std::size_t begin = 0; begin < cookies.size();) {
     const std::size_t end = std::min(cookies.find(';', begin), cookies.size());
     std::string_view cookie = cookies.substr(begin, end - begin);
+    // Blanks after the separators of cookies.
     while (cookie.starts_with(' ')) cookie.remove_prefix(1);
     if (cookie.starts_with(name) && cookie.substr(name.size()).starts_with('='))
       return cookie.substr(name.size() + 1);
@@ -183,6 +196,7 @@ kj::Promise<ProxyAnswer> hand_on(const ProxyCall& call, const ProxyTarget& targe
         error_reply({ErrorCode::kUnimplemented, "WebSockets are not handed on to services yet",
                      "use what the service has without them"}));
   }
+  // With a slash at its end, so that relative links of the service work.
   if (call.elsewhere.empty() && target.ticket.empty() && target.rest.empty())
     return ours(moved(proxy_path(target.service) + "/"));
   const auto visitor = visitor_of(call, target, caller);
@@ -196,12 +210,14 @@ kj::Promise<ProxyAnswer> hand_on(const ProxyCall& call, const ProxyTarget& targe
              [cluster, name = target.service,
               visitor = *visitor](const ClusterState& state) -> Result<ServiceJob> {
                ServiceJob service = TRY(find_service(state, cluster, name, visitor.caller));
+               // A ticket opens one job's service, not all of a user's.
                if (!visitor.job || *visitor.job == service.job) return service;
                return fail(ErrorCode::kPermissionDenied, "this ticket is another service's", "");
              })
       .then([&call, &target,
              visitor = *visitor](Result<ServiceJob> service) -> kj::Promise<ProxyAnswer> {
         if (!service.has_value()) return ours(refusal(service.error()));
+        // On the API's port a browser is sent to where services are shown.
         if (!call.elsewhere.empty()) return ours(sent_on(call, target, visitor, *service));
         if (!target.ticket.empty()) return ours(redeemed(target));
         auto address = address_of(*service, call.port.services());

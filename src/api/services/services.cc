@@ -1,4 +1,6 @@
 // Services by name; what a running job says of itself; tickets for browsers.
+// A service is a job of its owner's that has said where it listens. Who may use it is who may
+// control the job; where it runs is what the state says of the job.
 #include "api/services/services.h"
 
 #include <fmt/format.h>
@@ -22,12 +24,14 @@ constexpr std::size_t kSecretMax = 256;
 constexpr std::size_t kFailureMax = 2048;
 
 const Job* job_named(const ClusterState& state, std::string_view cluster, std::string_view name) {
+  // Services are named by their job, or by their trial.
   if (const auto run = parse_service_name(cluster, name)) return state.jobs().find(run->job);
   const auto run = parse_task_name(name);
   const Trial* trial = run ? state.experiments().find(run->trial) : nullptr;
   return trial == nullptr ? nullptr : state.jobs().find(trial->job);
 }
 
+// A job that left the queue cannot be told from one that never was.
 Error no_service(std::string_view name) {
   return Error{ErrorCode::kNotFound, fmt::format("there is no service {}", name),
                "its job has ended and left the queue, or never was"};
@@ -54,6 +58,7 @@ Result<Announcement> announcement_of(const Json& body, const ApiPort::ServerSett
   Announcement said;
   said.heard = now;
   said.failure = text_field(body, "failure").value_or("").substr(0, kFailureMax);
+  // Cut: a failure is one line of a table.
   said.secret = text_field(body, "secret").value_or("");
   if (said.secret.size() > kSecretMax || !is_plain(said.secret)) {
     return fail(wrong(fmt::format("secret: at most {} visible characters", kSecretMax)));
@@ -61,6 +66,7 @@ Result<Announcement> announcement_of(const Json& body, const ApiPort::ServerSett
   const std::int64_t port = whole_field(body, "port").value_or(0);
   if (port != 0 && (port < kPortMin || port > UINT16_MAX))
     return fail(wrong(fmt::format("port: {} is none from {} to 65535", port, kPortMin)));
+  // A service must not make the controller call itself.
   if (port != 0 &&
       (details.address.ends_with(fmt::format(":{}", port)) || port == details.services_port))
     return fail(wrong(fmt::format("port: {} is the controller's own", port)));
@@ -84,11 +90,13 @@ kj::Promise<HttpReply> announce(ApiPort& port, HttpRequest request) {
       service && service->job == claims.job && (is_owner || service->run == claims.run);
   const bool is_trial = trial && trial->trial == claims.trial && trial->run == claims.run;
   const bool is_own = claims.scope != TokenScope::kUser && (is_service || (is_trial && !is_owner));
+  // Only a run may say where it serves.
   if (!is_own)
     return error_reply({ErrorCode::kPermissionDenied,
                         fmt::format("this token is not of allocation {}", name),
                         "DET_SESSION_TOKEN is"});
   said->run = service ? service->run : trial->run;
+  // The token must still be of a run that goes: tokens outlive their runs by moments.
   return port.look(request.caller, [](const ClusterState&) {})
       .then([&port, job = claims.job,
              said = std::move(said).value()](Status alive) mutable -> HttpReply {
@@ -127,6 +135,7 @@ ServiceJob service_of(const ClusterState& state, std::string_view cluster, const
   service.job = job.id;
   service.run = run_number(job);
   service.name = service_name(cluster, job.id);
+  // A job without nodes is nowhere.
   if (job.holds_resources() && job.run != nullptr) {
     const NodeConfig& node = state.nodes().at(job.run->allocation->nodes.front().node).config;
     service.host = node.address.empty() ? node.name : node.address;
@@ -153,6 +162,7 @@ Result<ServiceJob> find_service(const ClusterState& state, std::string_view clus
   if (job == nullptr) return fail(no_service(name));
   const bool may_use =
       caller.claims.scope != TokenScope::kTask && access::may_control(*job, caller.identity);
+  // A task may not use services: its token is of itself.
   if (!may_use) {
     return fail(ErrorCode::kPermissionDenied,
                 fmt::format("service {} is {}'s", name, job->spec->get(JobText::kUserName)),
@@ -178,6 +188,7 @@ Result<ServiceAddress> address_of(const ServiceJob& service, const ServiceBook& 
                 fmt::format("{} has ended: {}", described(service), service.shown_state),
                 way_out(service));
   }
+  // An announcement of an earlier run is not found by this one's number.
   if (said != nullptr && !service.host.empty())
     return ServiceAddress{service.job, service.host, said->port, said->secret};
   return fail(

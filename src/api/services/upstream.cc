@@ -1,3 +1,6 @@
+// A connection to what a job serves. Its slot is taken before it is made, so that one service's
+// slowness does not use up the connections of all others.
+
 #include "api/services/upstream.h"
 
 #include <fmt/format.h>
@@ -5,6 +8,7 @@
 namespace muster::api {
 namespace {
 
+// Everything within the cluster: longer means that nothing is there.
 constexpr kj::Duration kConnectTimeout = 5 * kj::SECONDS;
 constexpr kj::Duration kAnswerTimeout = 120 * kj::SECONDS;
 

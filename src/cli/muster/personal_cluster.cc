@@ -168,7 +168,7 @@ std::string conf_text(const PersonalClusterOptions& options, const std::string& 
       "ReturnToService=2\n"
       "KillWait=5\n"
       "DefMemPerCPU={1}\n",
-      // A job that names no memory gets its CPUs' share, so that nodes can be shared.
+      // DefMemPerCPU: a job that names no memory gets its CPUs' share, so that nodes can be shared.
       folder, std::max<std::uint64_t>(1, memory_of_node(options) / cpus_of_node(options)));
   if (options.gpus > 0) text += "GresTypes=gpu\n";
   for (const std::string& line : node_lines(options)) text += line + "\n";

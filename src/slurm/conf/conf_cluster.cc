@@ -1,3 +1,7 @@
+// Keys of slurm.conf, each with what is done with it: read, accepted without effect, or refused by
+// name with the way out. A key that is missing here is unknown to Muster, and that is said of it;
+// a key that is refused names the value with which it may stay in a file.
+
 #include "slurm/conf/conf_cluster.h"
 
 #include <fmt/core.h>
@@ -40,9 +44,11 @@ template <auto Member, class Form>
 constexpr Key daemon(std::string_view name) {
   return conf_row<SlurmConf, kDaemon<Member>, Form>(name);
 }
+// Accepted so that a site's file can be read: it asks for something that is true or unneeded.
 constexpr Key no_effect(std::string_view name, std::string_view reason) {
   return {name, ConfHandling::kNoEffect, reason, {}, nullptr, nullptr};
 }
+// Refused: to ignore it would run something other than what the file says.
 constexpr Key refused(std::string_view name, std::string_view neutral, std::string_view reason) {
   return {name, ConfHandling::kRefused, reason, neutral, nullptr, nullptr};
 }
@@ -81,6 +87,8 @@ Status add_controller(SlurmConf& conf, std::string_view value) {
 /// config_overrides: nodes are taken to have what their NodeName lines say, whatever their hosts
 /// have.
 Status set_slurmd_parameters(SlurmConf& conf, std::string_view value) {
+  // Words of one key that are not supported are refused one by one: one silent word would be
+  // worse.
   for (const std::string_view word : split_words(value, ',')) {
     if (!equal_ignoring_case(word, "config_overrides")) {
       return fail(ErrorCode::kUnimplemented, "not supported",
@@ -110,6 +118,7 @@ Status set_enforce_part_limits(SlurmConf& conf, std::string_view value) {
 }
 
 Status set_select_type(SlurmConf&, std::string_view value) {
+  // cons_res is the older name of what cons_tres does.
   if (equal_ignoring_case(value, "select/cons_tres") ||
       equal_ignoring_case(value, "select/cons_res"))
     return {};
@@ -121,6 +130,7 @@ Status set_select_type(SlurmConf&, std::string_view value) {
 /// Bounds on how much of the queue Slurm's scheduler looks at, and how often: the planner looks at
 /// all of it.
 bool is_scheduler_bound(std::string_view name) {
+  // These bound Slurm's scheduler, whose work the planner does in other ways.
   static constexpr std::array<std::string_view, 10> kBounds = {
       "default_queue_depth", "partition_job_depth", "sched_interval",
       "sched_min_interval",  "sched_max_job_start", "batch_sched_delay",
@@ -134,6 +144,7 @@ Status set_scheduler_parameters(SlurmConf& conf, std::string_view value) {
   for (const std::string_view word : split_words(value, ',')) {
     const std::string name = lower(word.substr(0, word.find('=')));
     if (name == "max_script_size") {
+      // A script is kept in the journal, with everything else of a submission.
       const auto size =
           parse_whole(word.substr(std::min(word.size(), name.size() + 1)), kCodeBytesMax);
       if (!size || *size == 0) return must_be("max_script_size=BYTES, at most 56 MiB");
@@ -259,6 +270,7 @@ Status set_fast_schedule(SlurmConf& conf, std::string_view value) {
   return {};
 }
 Status set_store_comment(SlurmConf& conf, std::string_view value) {
+  // Read for its form: a misspelt value is still a mistake.
   TRY(Flag::read(value));
   add_old(conf, "AccountingStoreJobComment", value,
           "take the key out: comments of jobs are always kept");
@@ -290,6 +302,7 @@ Status check_task_plugins(SlurmConf&, std::string_view value) {
   static constexpr std::array<std::string_view, 3> kKnown = {"task/none", "task/affinity",
                                                              "task/cgroup"};
   for (const std::string_view word : split_words(value, ',')) {
+    // The plugin's name alone is read as well.
     const bool is_whole = word.find('/') != std::string_view::npos;
     TRY(check_word(is_whole ? std::string(word) : fmt::format("task/{}", word), kKnown));
   }
@@ -309,6 +322,7 @@ std::string_view why_no_task_plugin(std::string_view value) {
   return words.find("none") != std::string::npos ? "tasks are bound as their options say" : "";
 }
 
+// One sentence for each group of keys: the same reason is said once for all of them.
 constexpr std::string_view kIdentity =
     "callers are known by the kernel's word on one host and by TLS between hosts";
 constexpr std::string_view kOwnTransport = "Muster's own connections need no such setting";
@@ -392,6 +406,7 @@ constexpr auto kKeys = std::to_array<Key>({
         "MaxTasksPerNode"),
     setting<&ClusterSettings::max_batch_requeue, Number<std::uint32_t, 0, 1'000'000>>(
         "MaxBatchRequeue"),
+    // 0x03ff0000, Slurm's default of MaxJobId.
     setting<&ClusterSettings::first_job_id, Number<std::uint32_t, 1, 0x03ff0000>>("FirstJobId"),
     setting<&ClusterSettings::default_memory_per_cpu_mib, Memory>("DefMemPerCPU"),
     setting<&ClusterSettings::default_memory_per_node_mib, Memory>("DefMemPerNode"),

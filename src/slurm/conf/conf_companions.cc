@@ -1,3 +1,7 @@
+// Files beside slurm.conf: each is read for its keys, and what of them has no effect here is said.
+// Nothing of them is taken: devices, cgroups and networks are described in slurm.conf, or are not
+// Slurm's to describe.
+
 #include "slurm/conf/conf_companions.h"
 
 #include <fmt/core.h>
@@ -117,6 +121,7 @@ constexpr std::array<Companion, 11> kCompanions = {{
     {"oci.conf", "there are no containers", {}},
 }};
 
+// Named by its file, as slurm.conf itself is.
 const Companion* find_companion(std::string_view name) {
   const auto found = std::ranges::find(kCompanions, name, &Companion::name);
   return found == kCompanions.end() ? nullptr : &*found;
@@ -135,6 +140,7 @@ ConfFinding finding_of(const Companion& companion, const Seen& seen) {
   const auto is_it = [&](const Key& key) { return equal_ignoring_case(key.name, seen.name); };
   const auto key = std::ranges::find_if(companion.keys, is_it);
   if (key == companion.keys.end()) {
+    // A misspelt key is more likely than a new one.
     std::vector<std::string_view> names;
     for (const Key& known : companion.keys) names.push_back(known.name);
     const auto nearest = nearest_word(seen.name, names);
@@ -167,6 +173,7 @@ std::vector<ConfFinding> check_companion(std::string_view name, std::string_view
                                          std::string_view text, const IncludeReader& read_include) {
   const Companion* companion = find_companion(name);
   if (companion == nullptr) return {};
+  // Such a file has no keys: it is said once that it has no effect.
   if (companion->keys.empty()) {
     return {{ConfFindingKind::kNoEffect, std::string(path), "",
              fmt::format("{} has no effect", name), std::string(companion->reason)}};
@@ -181,6 +188,7 @@ std::vector<ConfFinding> check_companion(std::string_view name, std::string_view
   }
   std::vector<Seen> in_order;
   for (auto& [key, entry] : seen) in_order.push_back(std::move(entry));
+  // In the order in which the file has them.
   std::ranges::sort(in_order, {}, &Seen::order);
   for (const Seen& entry : in_order) findings.push_back(finding_of(*companion, entry));
   return findings;

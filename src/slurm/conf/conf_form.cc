@@ -1,3 +1,6 @@
+// Values of keys: read and shown by the same rules, so that scontrol shows what the file says.
+// Source: slurm.conf(5), the values of each key.
+
 #include "slurm/conf/conf_form.h"
 
 #include <fmt/core.h>
@@ -14,6 +17,7 @@ bool is_unlimited(std::string_view text) {
 }
 
 Result<Duration> read_units(std::string_view text, std::int64_t unit_seconds) {
+  // -1 is no number of seconds or minutes: it is refused.
   if (text != "-1" && is_unlimited(text)) return Duration::infinite();
   const auto count = parse_whole32(text);
   if (!count) return must_be("a whole number or UNLIMITED");
@@ -21,6 +25,7 @@ Result<Duration> read_units(std::string_view text, std::int64_t unit_seconds) {
 }
 
 std::string show_units(Duration value, std::int64_t unit_seconds, std::string_view unit) {
+  // What has no limit shows as that word, whatever the unit.
   if (value.is_infinite()) return "UNLIMITED";
   return fmt::format("{} {}", value.seconds() / unit_seconds, unit);
 }
@@ -55,6 +60,7 @@ Result<Duration> TimeLimit::read(std::string_view text) { return parse_time_limi
 std::string TimeLimit::show(Duration value) { return padded_duration_text(value); }
 
 Result<Duration> OptionalTime::read(std::string_view text) {
+  // NONE is no limit of its own, unlike 0, which would be none at all.
   if (equal_ignoring_case(text, "NONE")) return Duration();
   return parse_time_limit(text);
 }
@@ -63,6 +69,7 @@ std::string OptionalTime::show(Duration value) {
 }
 
 Result<std::uint64_t> Memory::read(std::string_view text) {
+  // 0 means without a limit, as in the state.
   if (is_unlimited(text)) return std::uint64_t{0};
   return parse_memory(text);
 }
@@ -78,6 +85,7 @@ Result<std::uint32_t> Disk::read(std::string_view text) {
 std::string Disk::show(std::uint32_t value) { return fmt::format("{}", value); }
 
 Result<bool> Flag::read(std::string_view text) {
+  // Slurm takes any of these for a switch.
   for (const std::string_view word : {"1", "YES", "TRUE", "UP", "Y"}) {
     if (equal_ignoring_case(text, word)) return true;
   }
@@ -92,6 +100,7 @@ std::string YesNo::show(bool value) { return value ? "YES" : "NO"; }
 Result<std::string> Text::read(std::string_view text) { return std::string(text); }
 std::string Text::show(const std::string& value) { return value.empty() ? "(null)" : value; }
 
+// A host that the machine does not know is not asked here: it is asked when the port is opened.
 Result<std::string> Listen::read(std::string_view text) {
   if (text.empty()) return std::string();
   const std::size_t colon = text.rfind(':');
@@ -107,6 +116,7 @@ std::string Names::show(const std::vector<std::string>& value) {
   return Text::show(join(value, ","));
 }
 
+// ALL is the empty list: everybody.
 Result<std::vector<std::string>> NamesOrAll::read(std::string_view text) {
   if (equal_ignoring_case(text, "ALL")) return std::vector<std::string>();
   return split_list(text);
@@ -122,8 +132,10 @@ Result<std::vector<std::uint32_t>> ExitCodes::read(std::string_view text) {
     const auto low = parse_whole32(part.substr(0, dash), 255);
     const auto high =
         dash == std::string_view::npos ? low : parse_whole32(part.substr(dash + 1), 255);
+    // 0 is no code of a failure, and 256 none at all.
     if (!low || !high || *low == 0 || *high < *low)
       return must_be("exit codes from 1 to 255, such as 1,5-9");
+    // Each code by itself, as the controller compares them.
     for (std::uint32_t code = *low; code <= *high; ++code) codes.push_back(code);
   }
   return codes;

@@ -1,3 +1,7 @@
+// Lines of slurm.conf with their comments, continuations and files that they include: everything
+// that is true of every line, whatever it says. A mistake becomes a finding, and the reading goes
+// on.
+
 #include "slurm/conf/conf_lines.h"
 
 #include <fmt/core.h>
@@ -9,6 +13,7 @@
 namespace muster {
 namespace {
 
+// One file that includes itself would never end.
 constexpr int kIncludeDepthMax = 8;
 /// Of all files together: one that includes itself twice would else be read 2^8 times.
 constexpr int kIncludesMax = 256;
@@ -23,6 +28,7 @@ std::string without_comment(std::string_view text) {
   std::string result;
   for (const char c : text) {
     const bool is_escaped = !result.empty() && result.back() == '\\';
+    // A backslash before it makes it a sign of its own.
     if (c == '#' && !is_escaped) break;
     if (c == '#') result.pop_back();
     result += c;
@@ -34,10 +40,12 @@ std::vector<LogicalLine> logical_lines(std::string_view text) {
   std::vector<LogicalLine> lines;
   bool is_joined = false;
   std::size_t number = 0;
+  // Lines are counted as an editor counts them: a continued one has the number of its first.
   for (const std::string_view physical : split(text, '\n')) {
     ++number;
     std::string line = without_comment(physical);
     const std::size_t last = line.find_last_not_of(" \t\r");
+    // A line goes on where it ends with a backslash.
     const bool joins_next = last != std::string::npos && line[last] == '\\';
     if (joins_next) line.resize(last);
     if (is_joined) {
@@ -62,6 +70,7 @@ bool is_key_character(char c) {
 
 // Takes a value off the beginning of `rest`. Requires: no blank in front.
 Result<std::string> take_value(std::string_view& rest) {
+  // Only double quotes mean anything in slurm.conf.
   const bool is_quoted = !rest.empty() && rest.front() == '"';
   if (is_quoted) rest.remove_prefix(1);
   const auto end = std::find_if(rest.begin(), rest.end(),
@@ -89,6 +98,7 @@ Result<ConfPair> take_pair(std::string_view& rest) {
     return invalid("Key=Value is expected", fmt::format("at '{}'", rest));
   }
   rest = trim(after.substr(1));
+  // A value may stand behind blanks, as in "Key= value".
   const bool is_apart = after.size() > 1 && is_blank(after[1]);
   if (rest.empty() || (is_apart && starts_with_pair(rest))) {
     return invalid(fmt::format("{} has no value", key), "write Key=Value, or take the key out");
@@ -119,6 +129,7 @@ class Reader {
       const std::string_view content = trim(logical.text);
       const std::string_view path = included_path(content);
       if (!path.empty()) {
+        // What a file includes is read where it stands: its lines are part of this one.
         report(line, include(path, depth));
       } else if (is_wanted_ == nullptr || is_wanted_(content)) {
         add(content, std::move(line));
@@ -136,6 +147,7 @@ class Reader {
   void add(std::string_view content, ConfLine line) {
     const Status status = read_pairs(content, line);
     if (!status.has_value()) return report(line, status);
+    // %c of an included path is this cluster's name.
     for (const ConfPair& pair : line.pairs) {
       if (equal_ignoring_case(pair.key, "ClusterName")) cluster_name_ = pair.value;
     }
@@ -149,9 +161,11 @@ class Reader {
     return {};
   }
   Result<std::string> whole_path(std::string_view written) const {
+    // Paths may stand in quotes, for blanks in them.
     std::string path(written.size() >= 2 && written.front() == '"' && written.back() == '"'
                          ? written.substr(1, written.size() - 2)
                          : written);
+    // Each of them: a path may have the name twice.
     for (std::size_t at = path.find("%c"); at != std::string::npos; at = path.find("%c", at)) {
       if (cluster_name_.empty())
         return invalid(fmt::format("Include {}", written), "%c stands before ClusterName is set");
@@ -164,6 +178,7 @@ class Reader {
     if (!read_include_)
       return invalid(fmt::format("Include {} is not allowed here", written),
                      "put its lines in place");
+    // 8 levels are more than anybody needs, and fewer than the stack.
     if (depth == kIncludeDepthMax)
       return invalid(fmt::format("Include {} is nested too deeply", written),
                      "does a file include itself?");

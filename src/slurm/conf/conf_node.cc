@@ -1,3 +1,6 @@
+// Keys of NodeName lines. A line means as many nodes as its list has names, each with a value of
+// its own where a key is a list; what the line does not say comes from NodeName=DEFAULT.
+
 #include "slurm/conf/conf_node.h"
 
 #include <fmt/core.h>
@@ -14,6 +17,7 @@ namespace {
 
 using namespace conf_form;
 using Key = ConfKey<NodeDraft>;
+// As many as 16 bits hold, as in Slurm's tables.
 using Count = Number<std::uint32_t, 1, 65535>;
 
 template <auto Member>
@@ -37,6 +41,7 @@ constexpr Key refused(std::string_view name, std::string_view reason) {
   return {name, ConfHandling::kRefused, reason, {}, nullptr, nullptr};
 }
 
+// A line's own Gres replaces that of DEFAULT, rather than adding to it.
 Status set_gres(NodeDraft& draft, std::string_view value) {
   draft.gres.clear();
   for (GresAmount& amount : TRY(parse_gres_in_order(value))) {
@@ -45,6 +50,7 @@ Status set_gres(NodeDraft& draft, std::string_view value) {
   return {};
 }
 
+// States of a file are the administrator's order, and hold until they are taken back.
 struct StateWord {
   std::string_view name;
   std::uint16_t condition;
@@ -61,6 +67,7 @@ constexpr std::array<StateWord, 8> kStates = {{{"UNKNOWN", 0},
 Status set_state(NodeDraft& draft, std::string_view value) {
   for (const StateWord& state : kStates) {
     if (!equal_ignoring_case(value, state.name)) continue;
+    // UNKNOWN until the node has registered: an agent may not be there yet.
     draft.initial.conditions =
         static_cast<std::uint16_t>(node_condition::kUnknown | state.condition);
     return {};
@@ -119,6 +126,7 @@ constexpr auto kKeys = std::to_array<Key>({
      {},
      nullptr,
      nullptr},
+    // Refused, since CPUs that are set aside would be given out otherwise.
     refused("CoreSpecCount", kNoSpecialised),
     refused("CpuSpecList", kNoSpecialised),
     refused("MemSpecLimit", kNoSpecialised),
@@ -137,6 +145,7 @@ Result<std::vector<std::string>> parallel_list(std::string_view key, std::string
                                                const std::vector<std::string>& fallback) {
   if (text.empty()) return fallback;
   std::vector<std::string> names = TRY(expand_hostlist(text));
+  // A shorter list is a mistake: which node has which address would be a guess.
   if (names.size() == fallback.size()) return names;
   return invalid(
       fmt::format("{}={} has {} entries for {} nodes", key, text, names.size(), fallback.size()),
@@ -147,6 +156,7 @@ Result<std::vector<std::uint16_t>> parallel_ports(std::string_view text, std::si
   std::vector<std::uint16_t> ports(count, 0);
   if (text.empty()) return ports;
   const std::vector<std::string> texts = TRY(expand_hostlist(text));
+  // One port for all of them is the usual case.
   if (texts.size() != 1 && texts.size() != count) {
     return invalid(fmt::format("Port={} has {} entries for {} nodes", text, texts.size(), count),
                    "give one for all, or one for each node");
@@ -160,6 +170,7 @@ Result<std::vector<std::uint16_t>> parallel_ports(std::string_view text, std::si
   return ports;
 }
 
+// 0 is a key that was not given.
 std::uint32_t or_one(std::uint32_t value) { return value == 0 ? 1 : value; }
 
 NodeDraft with_processors(NodeDraft draft) {
@@ -180,9 +191,11 @@ Status set_cpus(const NodeDraft& draft, NodeConfig& node) {
                                               : inferred;
   const std::uint64_t cores = std::uint64_t{node.sockets} * node.cores_per_socket;
   const std::uint64_t threads = cores * node.threads_per_core;
+  // More than 16 bits fit no table.
   if (threads > 65535)
     return invalid(fmt::format("{} CPUs are too many for one node", threads), "at most 65535");
   node.cpus = draft.cpus == 0 ? static_cast<std::uint32_t>(threads) : draft.cpus;
+  // A node may have as many CPUs as cores, or as threads: anything else is two configurations.
   if (node.cpus == threads || node.cpus == cores) return {};
   return invalid(fmt::format("CPUs={} contradicts Sockets={} CoresPerSocket={} ThreadsPerCore={}",
                              node.cpus, node.sockets, node.cores_per_socket, node.threads_per_core),

@@ -1,3 +1,6 @@
+// Keys of PartitionName lines, and what of a partition follows from the cluster's own values.
+// Limits by accounts are refused, since a job's account is what its owner says.
+
 #include "slurm/conf/conf_partition.h"
 
 #include <fmt/core.h>
@@ -48,6 +51,7 @@ std::string_view sharing_without_effect(std::string_view value) {
 }
 Status set_priority(PartitionConfig& partition, std::string_view value) {
   partition.priority_tier = TRY((Number<std::uint32_t, 0, 65533>::read(value)));
+  // Slurm's older Priority set both of them.
   partition.priority_job_factor = partition.priority_tier;
   return {};
 }
@@ -55,12 +59,14 @@ Status set_priority(PartitionConfig& partition, std::string_view value) {
 Status set_sharing(PartitionConfig& partition, std::string_view value) {
   partition.is_exclusive = equal_ignoring_case(value, "EXCLUSIVE");
   const bool is_apart = equal_ignoring_case(value, "NO") || !sharing_without_effect(value).empty();
+  // A value that would give CPUs to two jobs is refused.
   if (partition.is_exclusive || is_apart) return {};
   return fail(ErrorCode::kUnimplemented, "not supported",
               "CPUs are never given to two jobs at once: write NO, or EXCLUSIVE for whole nodes");
 }
 
 constexpr std::string_view kNotYet = "it is not implemented: take the key out";
+// Refused, as -A and -q are the job's own words and would open a partition to anybody.
 constexpr std::string_view kNoAccounts =
     "accounts and QOS are not kept yet, and a job's own word for them (-A, -q) would open the "
     "partition to anybody: take the key out, or write AllowGroups=";
@@ -143,6 +149,7 @@ constexpr auto kKeys = std::to_array<Key>({
 });
 
 Result<std::vector<NodeIndex>> find_nodes(const ClusterConfig& cluster, std::string_view text) {
+  // Nodes are found by name: the file may name them in any order.
   std::map<std::string_view, NodeIndex> by_name;
   std::vector<std::string_view> known;
   for (const NodeConfig& node : cluster.nodes) {
@@ -153,6 +160,7 @@ Result<std::vector<NodeIndex>> find_nodes(const ClusterConfig& cluster, std::str
   for (const std::string& name : TRY(expand_hostlist(text))) {
     const auto found = by_name.find(name);
     if (found == by_name.end()) {
+      // A misspelt node would be a partition that is smaller than meant.
       const auto nearest = nearest_word(name, known);
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("Nodes={}: there is no node {}", text, name),
@@ -165,11 +173,13 @@ Result<std::vector<NodeIndex>> find_nodes(const ClusterConfig& cluster, std::str
 
 Result<std::vector<NodeIndex>> resolve_nodes(const ClusterConfig& cluster, std::string_view text) {
   std::vector<NodeIndex> nodes;
+  // ALL is every node, in the order of the file.
   if (equal_ignoring_case(text, "ALL")) {
     for (std::uint32_t i = 0; i < cluster.nodes.size(); ++i) nodes.emplace_back(i);
     return nodes;
   }
   nodes = TRY(find_nodes(cluster, text));
+  // Sorted and once each: a partition's nodes are a set, and placing walks them in order.
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   return nodes;
@@ -186,6 +196,7 @@ void inherit(std::uint64_t& a, std::uint64_t& b, std::uint64_t cluster_a, std::u
 
 PartitionConfig default_partition() {
   PartitionConfig partition;
+  // -1: the partition has no limit of its own, unlike 0.
   partition.over_time_limit = Duration::seconds(-1);
   return partition;
 }
@@ -193,6 +204,7 @@ PartitionConfig default_partition() {
 std::span<const ConfKey<PartitionConfig>> partition_conf_keys() { return kKeys; }
 
 Status resolve_partition(const ClusterConfig& cluster, PartitionConfig& partition) {
+  // Only once all lines have been read: a partition may stand before its nodes.
   partition.nodes = TRY(resolve_nodes(cluster, partition.nodes_text));
   if (partition.default_memory_per_cpu_mib != 0 && partition.default_memory_per_node_mib != 0) {
     return fail(ErrorCode::kInvalidArgument, "DefMemPerCPU and DefMemPerNode are both set",

@@ -1,3 +1,6 @@
+// What scontrol show config shows, line for line as Slurm prints it, since sites compare the two.
+// Keys that Muster has not show what they would be in a Slurm that does what Muster does.
+
 #include "slurm/conf/conf_shown.h"
 
 #include <fmt/core.h>
@@ -30,6 +33,7 @@ constexpr std::string_view kControllers = "SlurmctldHost[n]";
 
 const ClusterSettings& settings_of(const SlurmConf& conf) { return conf.cluster.settings; }
 
+// The resources that are counted: GresTypes adds to them.
 std::string show_tracked(const SlurmConf& conf) {
   std::string tracked = "cpu,mem,node,billing";
   for (const std::string& type : settings_of(conf).gres_types) tracked += ",gres/" + type;
@@ -45,6 +49,7 @@ std::string show_job_defaults(const SlurmConf& conf) {
 // Of the two ways to count memory Slurm shows the one that is in force.
 std::string per_cpu(std::uint64_t mib) { return mib == 0 ? "" : fmt::format("{}", mib); }
 std::string per_node(std::uint64_t of_cpu, std::uint64_t mib) {
+  // The one that is not in force is left out, as Slurm leaves it out.
   return of_cpu != 0 ? "" : conf_form::Memory::show(mib);
 }
 std::string show_memory_per_cpu(const SlurmConf& conf) {
@@ -66,6 +71,7 @@ std::string show_node_count(const SlurmConf& conf) {
 }
 std::string show_scheduler_parameters(const SlurmConf& conf) {
   const std::uint64_t size = settings_of(conf).max_script_size;
+  // A key that was not set shows as (null).
   return size == ClusterSettings().max_script_size ? "(null)"
                                                    : fmt::format("max_script_size={}", size);
 }
@@ -307,6 +313,7 @@ void add_controllers(const DaemonSettings& daemons, ShownConfig& shown) {
 }
 
 std::string value_of(const Row& row, const SlurmConf& conf) {
+  // A row of a key takes its value from the key's own row.
   if (row.value) return std::string(*row.value);
   if (row.show != nullptr) return row.show(conf);
   const auto* key = find_conf_key(cluster_conf_keys(), row.key);
@@ -318,25 +325,30 @@ std::string value_of(const Row& row, const SlurmConf& conf) {
 ShownConfig shown_config(const SlurmConf& conf) {
   ShownConfig shown;
   for (const Row& row : kRows) {
+    // As many lines as there are controllers, numbered from 0.
     if (row.key == kControllers) {
       add_controllers(conf.daemons, shown);
       continue;
     }
     std::string value = value_of(row, conf);
+    // An empty text of a function leaves the line out; of a row it is a value.
     const bool is_left_out = row.show != nullptr && value.empty();
     if (!is_left_out) shown.emplace_back(row.key, std::move(value));
   }
+  // Muster's own keys stand behind Slurm's.
   for (const auto& key : cluster_conf_keys()) {
     if (key.name.starts_with("Muster") && key.show != nullptr)
       shown.emplace_back(key.name, key.show(conf));
   }
   shown.emplace_back("", "Cgroup Support Configuration:");
+  // cgroup.conf is shown as well, though nothing of it is taken.
   for (const auto& [key, value] : kCgroupRows) shown.emplace_back(key, value);
   return shown;
 }
 
 void show_users(ShownConfig& shown, std::string_view daemon_user,
                 const std::function<std::optional<std::uint32_t>(std::string_view)>& uid_of) {
+  // A name that this machine does not know shows without its number.
   const auto with_number = [&](const std::string& name) {
     const auto uid = uid_of(name);
     return uid ? fmt::format("{}({})", name, *uid) : name;

@@ -1,3 +1,7 @@
+// A configuration from its lines: settings, nodes and partitions are collected, and what needs all
+// of them is done at the end. A mistake is a finding of its line, so that all of them are said at
+// once.
+
 #include "slurm/conf/slurm_conf.h"
 
 #include <fmt/core.h>
@@ -25,6 +29,7 @@ struct RefusedRecord {
   std::string_view name;
   std::string_view way;
 };
+// Records of Slurm that Muster has not: each says where its content belongs instead.
 constexpr std::array<RefusedRecord, 5> kRefusedRecords = {{
     {"NodeSet", "name the nodes on the partition's line"},
     {"DownNodes", "write State=DOWN and Reason= on the NodeName line"},
@@ -47,6 +52,7 @@ class Builder {
  public:
   explicit Builder(std::vector<ConfFinding> findings) { conf_.findings = std::move(findings); }
 
+  // Slurm's records are told apart by the first key of a line.
   void add(const ConfLine& line) {
     const std::string& first = line.pairs.front().key;
     if (equal_ignoring_case(first, kNodeRecord)) return add_nodes(line);
@@ -61,10 +67,12 @@ class Builder {
   SlurmConf finish(std::string_view file) {
     check_required(file);
     check_settings(file);
+    // A node listens where agents do unless its line says otherwise.
     for (NodeConfig& node : conf_.cluster.nodes) {
       if (node.port == 0) node.port = conf_.daemons.agent_port;
     }
     for (std::size_t i = 0; i < partition_lines_.size(); ++i) {
+      // Partitions need all nodes, whichever stands first.
       const Status status = resolve_partition(conf_.cluster, conf_.cluster.partitions[i]);
       if (!status.has_value())
         report(partition_lines_[i].place(), kPartitionRecord, status.error());
@@ -88,12 +96,14 @@ class Builder {
     for (std::size_t i = from; i < line.pairs.size(); ++i) {
       const ConfPair& pair = line.pairs[i];
       const std::size_t before = conf_.findings.size();
+      // A setter of a key knows no place: its findings get that of the line.
       const Status status = apply_conf_key(keys, pair.key, pair.value, target);
       for (std::size_t n = before; n < conf_.findings.size(); ++n)
         conf_.findings[n].place = line.place();
       if (!status.has_value()) {
         report(line.place(), pair.key, status.error());
       } else {
+        // A key that was taken may still be old, or have no effect here.
         note(line, *find_conf_key(keys, pair.key), pair.value);
       }
     }
@@ -106,6 +116,7 @@ class Builder {
                                 fmt::format("{}={} {}", key.name, value, what),
                                 std::string(remedy)});
     };
+    // Only what does not do what one would expect is worth a line.
     if (key.handling == ConfHandling::kNoEffect)
       return add(ConfFindingKind::kNoEffect, "has no effect", key.reason);
     if (!key.replacement.empty()) add(ConfFindingKind::kOld, "is an old spelling", key.replacement);
@@ -118,6 +129,7 @@ class Builder {
     apply_pairs(line, cluster_conf_keys(), 0, conf_);
     for (const ConfPair& pair : line.pairs) {
       const auto* key = find_conf_key(cluster_conf_keys(), pair.key);
+      // A key with a value of its own may be given once: of two, one would silently win.
       const bool is_single =
           key != nullptr && key->handling == ConfHandling::kHonoured && key->show != nullptr;
       if (is_single && !given_.insert(key->name).second) {
@@ -129,6 +141,7 @@ class Builder {
 
   void add_nodes(const ConfLine& line) {
     const std::string& names = line.pairs.front().value;
+    // DEFAULT changes what the lines behind it start from.
     NodeDraft draft = node_defaults_;
     apply_pairs(line, node_conf_keys(), 1, draft);
     if (equal_ignoring_case(names, kDefault)) {
@@ -136,16 +149,19 @@ class Builder {
       return;
     }
     auto nodes = expand_node_draft(names, draft);
+    // A line that is wrong gives no nodes: what it would have meant is not guessed.
     if (!nodes.has_value()) return report(line.place(), kNodeRecord, nodes.error());
     for (NodeConfig& node : *nodes) add_node(line, std::move(node), draft.initial);
   }
 
   void add_node(const ConfLine& line, NodeConfig node, const InitialNode& initial) {
     if (!node_names_.insert(node.name).second) {
+      // Two records of one node cannot both be true.
       return wrong(line.place(), kNodeRecord,
                    fmt::format("node {} is configured a second time", node.name),
                    "keep one of the two");
     }
+    // Where a resource is first named, for the finding about it.
     for (const GresPool& pool : node.gres) gres_lines_.try_emplace(pool.name, line);
     conf_.cluster.nodes.push_back(std::move(node));
     conf_.initial_nodes.push_back(initial);
@@ -160,11 +176,13 @@ class Builder {
       return;
     }
     for (const PartitionConfig& other : conf_.cluster.partitions) {
+      // The first of the two keeps the name.
       if (other.name == name) {
         return wrong(line.place(), kPartitionRecord,
                      fmt::format("partition {} is configured a second time", name),
                      "keep one of the two");
       }
+      // Which of two defaults a job gets would be decided by chance.
       if (other.is_default && partition.is_default) {
         return wrong(line.place(), "Default",
                      fmt::format("partitions {} and {} are both the default", other.name, name),
@@ -180,6 +198,7 @@ class Builder {
     const auto missing = [&](std::string_view what) {
       wrong(std::string(file), what, fmt::format("{} is missing", what), "add the line");
     };
+    // Reported on the file: a line that is missing has no place of its own.
     if (given_.count("ClusterName") == 0) missing("ClusterName");
     const auto& controllers = conf_.daemons.controllers;
     if (controllers.empty() || controllers.front().name.empty()) missing("SlurmctldHost");
@@ -193,6 +212,7 @@ class Builder {
       wrong(std::string(file), "DefMemPerNode", "DefMemPerCPU and DefMemPerNode are both set",
             "set one of them");
     }
+    // Slurm wants every resource of a node in GresTypes.
     for (const auto& [name, line] : gres_lines_) {
       const auto& types = settings.gres_types;
       if (std::find(types.begin(), types.end(), name) == types.end()) {
@@ -224,6 +244,7 @@ SlurmConf read_slurm_conf(std::string_view file, std::string_view text,
                           const IncludeReader& read_include) {
   std::vector<ConfFinding> findings;
   const std::vector<ConfLine> lines = read_conf_lines(file, text, read_include, findings);
+  // The file's own findings come first, those of its content after them.
   Builder builder(std::move(findings));
   for (const ConfLine& line : lines) builder.add(line);
   return builder.finish(file);
@@ -237,6 +258,7 @@ Result<SlurmConf> parse_slurm_conf(std::string_view file, std::string_view text,
 }
 
 std::vector<SlurmConfKey> slurm_conf_keys() {
+  // For `muster config check` and the manual: every key with what is done with it.
   std::vector<SlurmConfKey> all;
   append_keys("", cluster_conf_keys(), all);
   append_keys(kNodeRecord, node_conf_keys(), all);
