@@ -15,7 +15,7 @@ namespace muster::sched {
 namespace {
 
 NodeSet nodes_for(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
-  return (shape.demand_in(partition).feasible & snapshot.partition_nodes(partition)) &
+  return (shape.demand_in(partition).feasible_nodes & snapshot.partition_nodes(partition)) &
          snapshot.usable();
 }
 
@@ -232,7 +232,7 @@ bool may_start_on(const ClusterSnapshot& snapshot, const Shape& shape,
                         node_rule(snapshot.inventory(), *demand.request, partition));
     return std::ranges::any_of(freed, [&](NodeIndex node) {
       return snapshot.usable().test(node) && snapshot.partition_nodes(partition).test(node) &&
-             demand.feasible.test(node) &&
+             demand.feasible_nodes.test(node) &&
              candidate_at(fitter, node, snapshot.free().at(node)).has_value();
     });
   });

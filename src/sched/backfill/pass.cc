@@ -111,7 +111,7 @@ PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition) {
 
 /// Its nodes there, in service or not. Requires: the partition is there.
 NodeSet Pass::members_of(const Shape& shape, PartitionIndex partition) const {
-  return shape.demand_in(partition).feasible & snapshot_.partition_nodes(partition);
+  return shape.demand_in(partition).feasible_nodes & snapshot_.partition_nodes(partition);
 }
 
 bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const {
@@ -164,11 +164,11 @@ void Pass::find_room(Lane::Part& part) {
     return;
   }
   const NodeSet& members = snapshot_.partition_nodes(part.partition);
-  const NodeSet& feasible = part.fitter.demand().feasible;
+  const NodeSet& feasible_nodes = part.fitter.demand().feasible_nodes;
   // By the snapshot and not by the timeline: windows and this pass's starts only take away from
   // it.
   const auto has_room = [&](NodeIndex node) {
-    return feasible.test(node) && members.test(node) &&
+    return feasible_nodes.test(node) && members.test(node) &&
            candidate_at(part.fitter, node, snapshot_.free().at(node)).has_value();
   };
   // A set that was right at another revision than the last pass's has missed changes.
@@ -181,7 +181,9 @@ void Pass::find_room(Lane::Part& part) {
     }
   } else {
     known.room = NodeSet(snapshot_.node_count());
-    (feasible & members).for_each([&](NodeIndex node) { known.room.put(node, has_room(node)); });
+    (feasible_nodes & members).for_each([&](NodeIndex node) {
+      known.room.put(node, has_room(node));
+    });
     known.open = nullptr;
   }
   known.room_revision = snapshot_.revision();

@@ -69,18 +69,18 @@ void restrict_to_capable(Demand& demand, const ClusterInventory& inventory) {
   std::vector<bool> is_capable;
   for (const NodeIndex like : inventory.classes)
     is_capable.push_back(candidate_at(fitter, like, inventory.total.at(like)).has_value());
-  NodeSet capable = demand.feasible;
-  demand.feasible.for_each([&](NodeIndex node) {
+  NodeSet capable = demand.feasible_nodes;
+  demand.feasible_nodes.for_each([&](NodeIndex node) {
     if (!is_capable[inventory.class_of[node.value()]]) capable.reset(node);
   });
-  demand.feasible = std::move(capable);
+  demand.feasible_nodes = std::move(capable);
 }
 
 Demand compile(const std::shared_ptr<const ResourceRequest>& request,
                const ClusterInventory& inventory) {
   Demand demand = Demand::compile(request, inventory);
   if (demand.has_unknown_name) {
-    demand.feasible = NodeSet(inventory.node_count());
+    demand.feasible_nodes = NodeSet(inventory.node_count());
   } else {
     restrict_to_capable(demand, inventory);
   }
@@ -212,7 +212,7 @@ NodeSet ClusterSnapshot::reach_of(const Shape& shape) const {
   for (const PartitionIndex partition : shape.partitions) {
     // The partition may be gone: what waits only there reaches no node.
     if (partition.value() >= config().partitions.size()) continue;
-    reach |= shape.demand_in(partition).feasible & partition_nodes(partition);
+    reach |= shape.demand_in(partition).feasible_nodes & partition_nodes(partition);
   }
   return reach;
 }

@@ -77,7 +77,8 @@ struct Shape {
       0;  ///< unlike that of every other shape there ever was; 0: the place is vacant
   Duration time_limit;
   PartitionList partitions;
-  /// In the first partition. `demand.feasible`: nodes that can carry at least one task when empty.
+  /// In the first partition. `demand.feasible_nodes`: nodes that can carry at least one task when
+  /// empty.
   Demand demand;
   /// In the partitions after the first, where one of them differs; else empty.
   std::vector<Demand> later_demands;
