@@ -55,7 +55,7 @@ void Checker::rewind(const Knowledge& then) {
   has_rewound_ = true;
 }
 
-void Checker::take(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared) {
+void Checker::allocate(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared) {
   if (is_shared) return;
   const auto use = [&](const std::string& kind, const Bitmap& bits) {
     bits.for_each([&](std::size_t index) {
@@ -96,7 +96,7 @@ void Checker::task_started(NodeIndex node, std::uint32_t host, const LaunchStep&
   Run& run = runs_[{node, launch.id}];
   ++run.live[host];
   run.launch_key = launch.launch_key;
-  take(host, launch.step_grant, launch.id.job, false);
+  allocate(host, launch.step_grant, launch.id.job, false);
   const auto job = jobs_.find(launch.id.job);
   const bool is_started = job != jobs_.end() && job->second.attempt == launch.id.attempt;
   // A launch may have been under way when the state was lost that it came from.

@@ -136,7 +136,7 @@ class Checker : private Knowledge {
   };
   using Holders = std::map<JobId, std::uint32_t>;  ///< how often each uses a CPU or device
   struct Follow;
-  void take(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared);
+  void allocate(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared);
   void give(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared);
   void add(JobId id, Known job);
   Known& known(JobId job);

@@ -23,11 +23,11 @@ EventBatchRef recoded(const EventBatch& batch) {
 
 // ---- storage ----
 
-Result<Epoch> JournalStorage::take_lead(Epoch beyond) {
-  auto epoch = base().take_lead(beyond);
+Result<Epoch> JournalStorage::acquire_leadership(Epoch beyond) {
+  auto epoch = base().acquire_leadership(beyond);
   while (!epoch.has_value()) {  // as wait_for_room of apps/musterd/main.cc
     disk_->restart();
-    epoch = base().take_lead(beyond);
+    epoch = base().acquire_leadership(beyond);
   }
   return epoch_ = *epoch;
 }

@@ -34,7 +34,7 @@ class JournalStorage final : public muster::Journal {
   void was_put_back(std::vector<EventBatchRef> stored);
 
   // ---- muster::Journal ----
-  Result<Epoch> take_lead(Epoch beyond) override;
+  Result<Epoch> acquire_leadership(Epoch beyond) override;
   Status append(const std::vector<EventBatchRef>& batches, const JournalClock& clock) override;
   Result<std::optional<JournalClock>> clock() override { return base().clock(); }
   Seq last() const override { return Seq(stored_.size()); }

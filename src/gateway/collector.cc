@@ -51,7 +51,7 @@ std::vector<MetricQuestion> rating_questions(const RatingTask& task) {
   return questions;
 }
 
-void take_ratings(RatingTask& task, MetricAnswers& answers) {
+void fill_in_ratings(RatingTask& task, MetricAnswers& answers) {
   for (RatedCheckpoint& one : task.checkpoints) one.metric = answers.next<MetricAtQuestion>();
 }
 
@@ -80,7 +80,7 @@ kj::Promise<void> Collector::collect(ExperimentId id) {
       .then([this, id, task = std::move(task), retention = experiment.retention](
                 Result<MetricAnswers> answers) mutable -> kj::Promise<bool> {
         if (!answers.has_value()) return false;
-        take_ratings(task, *answers);
+        fill_in_ratings(task, *answers);
         return submit_(CollectCheckpoints{
                            id, retention,
                            not_kept(task.checkpoints, retention, task.smaller_is_better)})

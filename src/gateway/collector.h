@@ -28,7 +28,7 @@ RatingTask rating_task(const ClusterState& state, const Experiment& experiment);
 /// What the metric store is asked for the metrics, one question for each checkpoint.
 std::vector<MetricQuestion> rating_questions(const RatingTask& task);
 /// Fills in the metrics. Requires: the answers are those to rating_questions(task).
-void take_ratings(RatingTask& task, MetricAnswers& answers);
+void fill_in_ratings(RatingTask& task, MetricAnswers& answers);
 
 class Collector {
  public:

@@ -192,7 +192,7 @@ kj::Promise<std::vector<Reply>> Gateway::submit_configured(const Identity& ident
     // All of a turn: a configuration takes as long as a portion of a list.
     return ListTurns::kCostMax;
   };
-  return turns_.take(identity.user, read)
+  return turns_.run(identity.user, read)
       .then([this, prepared, identity, id, names]() -> kj::Promise<std::vector<Reply>> {
         if (!(*prepared)->has_value()) return refusals(1, (*prepared)->error());
         Command command = begin_command(identity, id, names);

@@ -45,7 +45,7 @@ class Platform final : public Module, public RunPolicy {
   // ---- Module ----
   void load() override {}
   void begin(const CoreStart& start) override;
-  bool take(Command&) override { return false; }
+  bool accept(Command&) override { return false; }
   Reply handle(Draft& draft, const PreparedRequest& request, const Identity& identity) override;
   void before_apply(const Draft&) override {}
   void after_event(const Event& event) override;

@@ -19,7 +19,7 @@ NodeSet nodes_for(const ClusterSnapshot& snapshot, const Shape& shape, Partition
          snapshot.usable();
 }
 
-bool takes_work(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
+bool accepts_work(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
   return partition_refusal(snapshot, *shape.demand_in(partition).request, shape.time_limit,
                            partition) == PendingReason::kNone;
 }
@@ -29,7 +29,7 @@ NodeSet nodes_wanted_before(const ClusterSnapshot& snapshot, const Shape& shape,
                             const QueueRank& rank) {
   NodeSet result(snapshot.node_count());
   for (const PartitionIndex partition : shape.partitions) {
-    if (!takes_work(snapshot, shape, partition)) continue;
+    if (!accepts_work(snapshot, shape, partition)) continue;
     if (QueueRank{snapshot.partition(partition).priority_tier, best} >= rank) continue;
     result |= nodes_for(snapshot, shape, partition);
   }
@@ -97,7 +97,7 @@ class FastPath {
     const std::vector<NodeIndex>& order = memo_.order.nodes();
     Hesitation hesitation = Hesitation::kNotReady;
     for (const PartitionIndex partition : shape_.partitions) {
-      if (!takes_work(snapshot_, shape_, partition)) continue;
+      if (!accepts_work(snapshot_, shape_, partition)) continue;
       const QueueRank rank{snapshot_.partition(partition).priority_tier, job_.rank()};
       const NodeSet all = nodes_for(snapshot_, shape_, partition);
       // First without the nodes of others; only a failure asks whether they were the reason.
@@ -157,7 +157,7 @@ class FastPath {
   bool could_start(const Shape& shape, const Timeline& timeline, std::span<const NodeIndex> order,
                    const NodeSet& freed) const {
     for (const PartitionIndex partition : shape.partitions) {
-      if (!takes_work(snapshot_, shape, partition)) continue;
+      if (!accepts_work(snapshot_, shape, partition)) continue;
       const NodeSet nodes = nodes_for(snapshot_, shape, partition);
       if (has_candidate(shape, partition, timeline, nodes & freed) &&
           placement_in(shape, partition, timeline, order, nodes)) {

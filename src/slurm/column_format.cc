@@ -19,7 +19,7 @@ tl::unexpected<Error> invalid(std::string_view part, std::string_view whole,
 }
 
 // Takes digits off the beginning. Nullopt: more than kWidthMax.
-std::optional<std::uint32_t> take_width(std::string_view& rest, ColumnSpec& column) {
+std::optional<std::uint32_t> consume_width(std::string_view& rest, ColumnSpec& column) {
   const std::size_t digits = leading_digits(rest);
   column.has_width = digits > 0;
   const auto width = digits == 0 ? 0 : parse_whole32(rest.substr(0, digits), kWidthMax);
@@ -28,10 +28,10 @@ std::optional<std::uint32_t> take_width(std::string_view& rest, ColumnSpec& colu
 }
 
 // Reads ".18" from the beginning of `rest`. False: the width is too large.
-bool take_justification(std::string_view& rest, ColumnSpec& column) {
+bool consume_justification(std::string_view& rest, ColumnSpec& column) {
   column.is_right = !rest.empty() && rest.front() == '.';
   if (column.is_right) rest.remove_prefix(1);
-  const auto width = take_width(rest, column);
+  const auto width = consume_width(rest, column);
   column.width = width.value_or(0);
   return width.has_value();
 }
@@ -78,7 +78,7 @@ Result<ColumnFormat> parse_short_format(std::string_view text) {
     const std::string_view part = rest;
     rest.remove_prefix(1);
     ColumnSpec column;
-    if (!take_justification(rest, column) || rest.empty() || !is_letter(rest.front())) {
+    if (!consume_justification(rest, column) || rest.empty() || !is_letter(rest.front())) {
       return invalid(part, text, "%[.][WIDTH]LETTER");
     }
     column.letter = rest.front();
@@ -99,7 +99,7 @@ Result<ColumnFormat> parse_long_format(std::string_view text) {
     bool is_good = !column.name.empty();
     if (colon != std::string_view::npos) {
       std::string_view rest = part.substr(colon + 1);
-      is_good = take_justification(rest, column) && is_good;
+      is_good = consume_justification(rest, column) && is_good;
       column.suffix = rest;
     }
     if (!is_good) return invalid(part, text, "NAME[:[.][WIDTH][SUFFIX]]");
@@ -121,7 +121,7 @@ Result<ColumnFormat> parse_accounting_format(std::string_view text) {
       std::string_view rest = part.substr(percent + 1);
       column.is_right = rest.empty() || rest.front() != '-';
       if (!column.is_right) rest.remove_prefix(1);
-      const auto width = take_width(rest, column);
+      const auto width = consume_width(rest, column);
       column.width = width.value_or(0);
       is_good = is_good && width && column.has_width && rest.empty();
     }

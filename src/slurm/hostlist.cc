@@ -133,7 +133,7 @@ struct HostName {
   std::uint64_t number = 0;
 };
 
-HostName take_apart(std::string_view name) {
+HostName split_name(std::string_view name) {
   std::size_t start = name.size();
   while (start > 0 && is_digit(name[start - 1])) --start;
   if (name.size() - start > kDigitsMax) start = name.size();
@@ -257,7 +257,7 @@ std::string compress_hostlist(std::span<const std::string> names) {
   std::vector<std::string> parts;
   std::optional<Group> group;
   for (const std::string& name : names) {
-    const HostName host = take_apart(name);
+    const HostName host = split_name(name);
     if (!group || !takes(*group, host)) {
       if (group) parts.push_back(group->text());
       group = Group{host.prefix, {}};
@@ -271,12 +271,12 @@ std::string compress_hostlist(std::span<const std::string> names) {
 std::vector<std::string> sorted_hosts(std::vector<std::string> names) {
   PaddedWidths widths;
   for (const std::string& name : names) {
-    const HostName host = take_apart(name);
+    const HostName host = split_name(name);
     if (is_padded(host)) widths[host.prefix].insert(host.digits.size());
   }
   std::vector<SortKey> keys;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const HostName host = take_apart(names[i]);
+    const HostName host = split_name(names[i]);
     keys.push_back({host, width_class(host, widths), i});
   }
   std::sort(keys.begin(), keys.end());

@@ -145,7 +145,7 @@ void EventApplier::operator()(const JobStarted& event) {
   // Before the job's change: what is given twice stops the process here.
   for (const NodeGrant& grant : event.allocation->nodes) {
     state.nodes_.at(grant.node).status.last_busy_time = now;
-    state.nodes_.take(job.id, grant);
+    state.nodes_.allocate(job.id, grant);
   }
   change(job, [&] {
     job.state = JobState::kRunning;
@@ -209,7 +209,7 @@ void EventApplier::release_node(Job& job, std::size_t position) {
   job.run->released.set(position);
   const NodeGrant& grant = job.run->allocation->nodes[position];
   state.nodes_.at(grant.node).status.last_busy_time = now;
-  state.nodes_.give_back(job.id, grant);
+  state.nodes_.release(job.id, grant);
 }
 
 void EventApplier::finish_release(Job& job) {

@@ -180,7 +180,7 @@ Result<Pipe> make_pipe(bool is_input) {
 }
 
 /// "NOFILE=1024,CORE=0" from SLURM_RLIMIT_NOFILE=1024 and its like, which the tasks do not see.
-std::string take_limits(Environment& environment) {
+std::string extract_limits(Environment& environment) {
   constexpr std::string_view kPrefix = "SLURM_RLIMIT_";
   std::string limits;
   for (const std::string& variable : environment) {
@@ -205,7 +205,7 @@ class TaskStarter {
         environment_(node_environment(launch, layout, binding_, options.conf_path)),
         enter_file_(enter_file),
         is_captured_(is_captured) {
-    limits_ = take_limits(environment_);
+    limits_ = extract_limits(environment_);
     const bool is_trial = launch.job->trial.value() != 0;
     // By its mark a step's processes are found where no cgroup knows them (marked_processes.h).
     const std::string mark = step_mark(options.spool, launch.id);
@@ -285,7 +285,7 @@ class TaskStarter {
   Status connect(ProcessSpec& spec, StartedTask& task) {
     if (!streams_.in.empty()) {
       spec.standard_in = TRY(files_.input(streams_.in, task.rank));
-    } else if (streams_.is_piped && takes_input(task.rank)) {
+    } else if (streams_.is_piped && accepts_input(task.rank)) {
       const Pipe pipe = TRY(make_pipe(true));
       task.input = pipe.ours;
       spec.standard_in = theirs(pipe.theirs);
@@ -322,7 +322,7 @@ class TaskStarter {
     return {};
   }
 
-  bool takes_input(std::uint32_t rank) const {
+  bool accepts_input(std::uint32_t rank) const {
     const std::string_view only = launch_.step->get(StepText::kInputTask);
     return only.empty() || only == std::to_string(rank);
   }

@@ -68,7 +68,7 @@ std::string inner_path(const std::string& path, std::string_view name) {
 /// nothing more is kept.
 class Builder final : public YAML::EventHandler {
  public:
-  Result<YamlDocument> take() {
+  Result<YamlDocument> finish() {
     if (problem_) return fail(*std::move(problem_));
     std::erase_if(document_.lines,
                   [](const auto& line) { return line.first.starts_with(kUnnoted); });
@@ -282,7 +282,7 @@ Result<YamlDocument> parse_yaml(std::string_view text) {
     YAML::Parser parser(stream);
     Builder builder;
     if (!parser.HandleNextDocument(builder)) return YamlDocument{};
-    YamlDocument document = TRY(builder.take());
+    YamlDocument document = TRY(builder.finish());
     NoDocument rest;
     if (parser.HandleNextDocument(rest))
       return refusal(rest.line, "a second document begins; one is expected");

@@ -25,7 +25,7 @@ std::optional<LegacyLength> read_length(FormReader& searcher, std::string_view n
   if (!searcher.has(name)) return std::nullopt;
   LegacyLength length;
   const std::size_t before = searcher.context().problems.size();
-  if (searcher.take(name)->object() == nullptr) {
+  if (searcher.field(name)->object() == nullptr) {
     searcher.whole(name, length.length, 1, kUnitsMax);
     return length;
   }
@@ -53,7 +53,7 @@ class SearcherReader {
     if (section_.require("metric", "the validation metric that trials are ranked by"))
       section_.text("metric", search.metric);
     if (section_.has("metric") && search.metric.empty() &&
-        section_.take("metric")->text() != nullptr) {
+        section_.field("metric")->text() != nullptr) {
       section_.refuse("metric",
                       "it is empty; give the validation metric that trials are ranked by");
     }
@@ -158,7 +158,7 @@ class SearcherReader {
       section_.whole("num_rounds", method.num_rounds, 1, 10'000);
     if (section_.require("length_per_round", "how long a round is, as {batches: N}")) {
       if (const auto length = read_length(section_, "length_per_round"))
-        take_length(*length, method.length_per_round);
+        use_length(*length, method.length_per_round);
     }
     FormReader replace = section_.section("replace_function");
     replace.number("truncate_fraction", method.truncate_fraction, 0, 0.5);
@@ -222,7 +222,7 @@ class SearcherReader {
     section_.whole("max_concurrent_trials", out_.search.max_concurrent_trials, 0);
   }
 
-  void take_length(const LegacyLength& length, std::uint64_t& out) {
+  void use_length(const LegacyLength& length, std::uint64_t& out) {
     out = length.length;
     const std::string& named = out_.search.time_metric;
     if (!length.unit.empty() && !named.empty() && named != length.unit) {
@@ -242,17 +242,17 @@ class SearcherReader {
   }
   void trial_length() {
     if (const auto length = read_length(section_, "max_length"))
-      take_length(*length, out_.trial_length);
+      use_length(*length, out_.trial_length);
   }
   /// The training at the top rung: `max_time` in units of `time_metric`, or the older `max_length`.
   void top(std::uint64_t& max_time) {
     if (section_.has("max_length") && section_.has("max_time")) {
-      section_.take("max_time");
+      section_.field("max_time");
       section_.refuse("max_length", "max_time is given too; give one of them");
     }
     if (section_.has("max_length")) {
       is_length_given_ = true;
-      if (const auto length = read_length(section_, "max_length")) take_length(*length, max_time);
+      if (const auto length = read_length(section_, "max_length")) use_length(*length, max_time);
       return;
     }
     section_.require("time_metric", "the metric that counts training, such as epochs or batches");
@@ -267,7 +267,7 @@ class SearcherReader {
     return !stops_once;
   }
   void bracket_rungs(std::vector<std::uint32_t>& rungs) {
-    const Json* value = section_.take("bracket_rungs");
+    const Json* value = section_.field("bracket_rungs");
     if (value == nullptr) return;
     if (value->array() == nullptr)
       return section_.refuse("bracket_rungs",
@@ -313,7 +313,7 @@ constexpr std::array kFormer{FormerRow{"adaptive", "it was replaced; use adaptiv
 
 const MethodRow* read_method(FormReader& section) {
   if (!section.require("name", "the method, such as adaptive_asha")) return nullptr;
-  if (const Json* name = section.take("name"); name->text() != nullptr) {
+  if (const Json* name = section.field("name"); name->text() != nullptr) {
     for (const FormerRow& former : kFormer) {
       if (*name->text() != former.name) continue;
       section.refuse("name", fmt::format("\"{}\" cannot be run: {}", former.name, former.remedy));

@@ -355,7 +355,7 @@ void LaunchRole::serve_launches() {
   for (int i = 0; i < kAtOnce; ++i) {
     const auto part = queue_.next(now());
     if (!part) return;
-    take_turn(*part);
+    serve_part(*part);
   }
   // What is left is work for the next turn (Workload::on_work), so that everybody else is served in
   // between.
@@ -367,12 +367,12 @@ bool LaunchRole::resume_launch(const StepId& id) {
   const std::vector<NodeIndex> nodes = queue_.unsent_turns(id);
   if (nodes.empty()) return launch(id);
   bool is_complete = true;
-  for (const NodeIndex node : nodes) is_complete = take_turn({id, node}) && is_complete;
+  for (const NodeIndex node : nodes) is_complete = serve_part({id, node}) && is_complete;
   return is_complete;
 }
 
 /// False: it waits for blobs, and keeps its turn. What nobody wants any more gives it up.
-bool LaunchRole::take_turn(const LaunchPart& part) {
+bool LaunchRole::serve_part(const LaunchPart& part) {
   const StepState* step = find_launchable(part.step);
   const auto own = step == nullptr ? std::nullopt : part_on(*step, part.node);
   auto& missed = roles_.nodes->link(part.node).missed_signals;

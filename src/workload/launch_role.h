@@ -82,7 +82,7 @@ class LaunchRole {
   bool is_launchable_on(const StepState& step, std::size_t part) const;
   std::size_t launch_bytes(const Job& job, const StepState& step) const;
   bool resume_launch(const StepId& step);
-  bool take_turn(const LaunchPart& part);
+  bool serve_part(const LaunchPart& part);
   Launch send_launch(const Job& job, const StepState& step, std::span<const std::size_t> parts);
   void send_part(LaunchStep& message, const Job& job, const StepState& step, std::size_t part);
   const LaunchStep& common_launch(const Job& job, const StepState& step);

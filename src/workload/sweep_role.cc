@@ -37,7 +37,7 @@ Reply kept_of(const Reply& reply) {
 SweepRole::SweepRole(WorkloadRoles& roles)
     : roles_(roles), engine_(roles.engine), state_(roles.engine.state()) {}
 
-bool SweepRole::take(const Command& command) {
+bool SweepRole::accept(const Command& command) {
   return joins_sweep(command) || begin_sweep(command);
 }
 

@@ -37,13 +37,13 @@ void Workload::begin(const CoreStart& start) {
 
 // ---- requests ----
 
-bool Workload::take(Command& command) {
+bool Workload::accept(Command& command) {
   starts_.compile();
   if (holds_alternative<PreparedStep>(command.requests.front())) {
-    runs_.take_step(command);
+    runs_.accept_step(command);
     return true;
   }
-  return sweeps_.take(command);
+  return sweeps_.accept(command);
 }
 
 /// One overload for each kind of the workload's requests: the compiler names one that is forgotten.
@@ -56,7 +56,9 @@ struct Workload::Handler {
     auto submitted = admission::submit(draft, request, identity, workload.starts_);
     return submitted.has_value() ? std::move(submitted).value() : refused(submitted.error());
   }
-  Reply operator()(const PreparedStep&) { CHECK(false, "a step stands alone, and take() has it"); }
+  Reply operator()(const PreparedStep&) {
+    CHECK(false, "a step stands alone, and accept() has it");
+  }
   Reply operator()(const CancelJobs& request) {
     return requests::cancel(draft, request, identity, draft.signals);
   }

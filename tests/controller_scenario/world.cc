@@ -140,11 +140,11 @@ void World::send(PreparedRequest request) {
   if (is_stalled_) return;
   rig_->flush();
   rig_->work();
-  take_answers();
+  collect_answers();
   settle();
 }
 
-void World::take_answers() {
+void World::collect_answers() {
   if (const auto found = rig_->replies.find(token_); found != rig_->replies.end()) {
     answer_.reply = found->second.front();
     answer_.errors = errors_of(answer_.reply);
@@ -162,7 +162,7 @@ void World::settle() {
     has_moved = decide() || has_moved;
     has_moved = plan() || has_moved;
     collect();
-    take_answers();
+    collect_answers();
     if (!has_moved && !rig_->core.has_work()) return;
   }
   faults_.emplace_back("the controller does not come to rest");

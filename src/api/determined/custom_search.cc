@@ -209,7 +209,7 @@ Result<OperationsInput> input_of(const HttpRequest& request) {
   return input;
 }
 
-kj::Promise<HttpReply> take_operations(ApiPort& port, HttpRequest request) {
+kj::Promise<HttpReply> accept_operations(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "an experiment");
   if (!id.has_value()) return error_reply(id.error());
   auto input = input_of(request);
@@ -240,7 +240,7 @@ void add_custom_search_routes(Router& router) {
   router.add(Method::kGet, "/api/v1/experiments/{experiment}/searcher_events",
              "Wait for events of a custom search", list_events);
   router.add(Method::kPost, "/api/v1/experiments/{experiment}/searcher_operations",
-             "What a custom search is to do upon an event", take_operations);
+             "What a custom search is to do upon an event", accept_operations);
 }
 
 }  // namespace muster::api

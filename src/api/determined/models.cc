@@ -98,8 +98,8 @@ Json version_json(const ApiPort& port, const VersionDetails& details) {
 void add_questions(const VersionDetails& details, std::vector<MetricQuestion>& questions) {
   add_questions(details.checkpoint, questions);
 }
-void take_answers(VersionDetails& details, MetricAnswers& answers) {
-  take_answers(details.checkpoint, answers);
+void fill_in(VersionDetails& details, MetricAnswers& answers) {
+  fill_in(details.checkpoint, answers);
 }
 
 using Versions = std::vector<VersionDetails>;

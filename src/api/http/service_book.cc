@@ -27,7 +27,7 @@ const Announcement* ServiceBook::find(JobId job, std::uint32_t run) const {
   return found == announcements_.end() || found->second.run != run ? nullptr : &found->second;
 }
 
-std::optional<ConnectionSlot> ServiceBook::take_slot(JobId job) {
+std::optional<ConnectionSlot> ServiceBook::acquire_slot(JobId job) {
   const auto own = connections_.find(job);
   if (connection_count_ >= kConnectionsMax ||
       (own != connections_.end() && own->second >= kConnectionsOfOneMax))

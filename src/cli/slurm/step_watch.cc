@@ -342,7 +342,7 @@ void StepWatch::after_first_end() {
 }
 
 void StepWatch::report_ends() {
-  for (const std::string& line : report_.take_lines()) console_.error(line);
+  for (const std::string& line : report_.drain_lines()) console_.error(line);
 }
 
 void StepWatch::report_ends_soon() {

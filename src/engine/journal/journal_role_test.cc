@@ -28,7 +28,7 @@ struct FakeReserve : ReserveFile {
 struct Desk : JournalRolePort {
   explicit Desk(bool can_tidy_beside = false, const JournalRole::Bounds& bounds = {})
       : journal(can_tidy_beside), role(journal, reserve, *this, 1, bounds) {
-    EXPECT_TRUE(journal.take_lead(Epoch(0)).has_value());
+    EXPECT_TRUE(journal.acquire_leadership(Epoch(0)).has_value());
   }
   void on_durable(Seq seq) override { durable.push_back(seq); }
   void on_failure(const Error& error) override { failures.push_back(error); }

@@ -372,7 +372,7 @@ std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane
   constexpr std::size_t kCheckpointMax = 32;
   if (searched_.size() < kCheckpointMax) searched_.insert(key);
   if (known.holds_for(question)) return known.answer();
-  auto memory = searched_.contains(key) ? known.take_memory(question) : std::nullopt;
+  auto memory = searched_.contains(key) ? known.extract_memory(question) : std::nullopt;
   const StartQuestion wanted{part.fitter,   part.limits, memo_.static_order,
                              *part.allowed, *part.room,  duration};
   auto found = timeline_.earliest_start(wanted, memory ? &*memory : nullptr);

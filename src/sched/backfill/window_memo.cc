@@ -71,7 +71,7 @@ bool WindowMemo::holds_for(const Question& question) const {
   return changed && changed->empty();
 }
 
-std::optional<SearchMemory> WindowMemo::take_memory(const Question& question) {
+std::optional<SearchMemory> WindowMemo::extract_memory(const Question& question) {
   if (is_anything_overdue(question.snapshot, question.timeline.now())) return std::nullopt;
   SearchMemory memory;
   // An empty memory, not none: the search begins at the beginning and may leave checkpoints.

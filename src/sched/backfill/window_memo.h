@@ -37,7 +37,7 @@ class WindowMemo {
 
   /// What a search may begin with, taken out of the memo. Nullopt: it must not remember either, for
   /// a job is overdue.
-  std::optional<SearchMemory> take_memory(const Question& question);
+  std::optional<SearchMemory> extract_memory(const Question& question);
   /// Gives the memory of the search back; the answer stays.
   void forget_search() {
     early_.reset();

@@ -219,8 +219,8 @@ class ClusterSnapshot {
   NodeSet reach_of(const Shape& shape) const;
   void refresh_ready(PendingRecord& record);
   void withdraw_ready(PendingRecord& record);
-  void take(std::uint32_t slot, NodeAmount& amount);
-  void give_back(std::uint32_t slot, const NodeAmount& amount);
+  void allocate(std::uint32_t slot, NodeAmount& amount);
+  void release(std::uint32_t slot, const NodeAmount& amount);
   void forget_slot(std::uint32_t slot);
   void mark_freed(NodeIndex node);
   void insert_end(std::uint32_t slot);

@@ -144,14 +144,14 @@ TEST(Timeline, AgreesWithLookingAtEverySecond) {
     ClusterSnapshot snapshot = make_snapshot(make_cluster(equal_nodes(1, kCpus)));
     snapshot.advance_time(at(0));
     std::vector<std::int64_t> free(kHorizon * 3, kCpus);  // by second
-    const auto take = [&](std::int64_t from, std::int64_t until, std::int64_t cpus) {
+    const auto occupy = [&](std::int64_t from, std::int64_t until, std::int64_t cpus) {
       for (std::int64_t t = from; t < until; ++t) free[static_cast<std::size_t>(t)] -= cpus;
     };
     for (std::uint32_t id = 1; id <= 4; ++id) {
       const auto cpus = static_cast<std::uint32_t>(1 + rng.below(2));
       const std::int64_t end = rng.between(1, kHorizon);
       snapshot.start_job({JobId(id), PartitionIndex(0), {cpu_amount(0, cpus)}, at(end)});
-      take(0, end, cpus);
+      occupy(0, end, cpus);
     }
     Timeline timeline(snapshot, at(0), {});
     const auto least = [&](std::int64_t from, std::int64_t until) {
@@ -167,7 +167,7 @@ TEST(Timeline, AgreesWithLookingAtEverySecond) {
       if (room <= 0) continue;
       const std::int64_t cpus = rng.between(1, room);
       timeline.reserve(window(id, start, end, {cpu_amount(0, static_cast<std::uint32_t>(cpus))}));
-      take(start, end, cpus);
+      occupy(start, end, cpus);
     }
     for (std::int64_t until = 1; until < kHorizon * 2; ++until)
       ASSERT_EQ(free_until(timeline, 0, until), least(0, until)) << "until " << until;
