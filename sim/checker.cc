@@ -51,7 +51,7 @@ void Checker::rewind(const Knowledge& then) {
   }
   // Nor do nodes tell of steps that have ended: jobs that go on may give their numbers again.
   for (auto& [id, job] : jobs_) job.is_given_again = true;
-  floor_told_ = {};
+  floor_known_ = {};
   has_rewound_ = true;
 }
 
@@ -153,7 +153,7 @@ void Checker::check_throttle(JobId id) const {
 /// told of may be given again.
 void Checker::add(JobId id, Known job) {
   job.is_given_again = forgotten_.contains(id);
-  CHECK(!job.is_given_again || id > floor_told_,
+  CHECK(!job.is_given_again || id > floor_known_,
         "job id {} is given again, and was to be passed over", id.value());
   const bool is_new = jobs_.emplace(id, std::move(job)).second;
   CHECK(is_new, "job id {} is given twice", id.value());
@@ -282,7 +282,7 @@ struct Checker::Follow {
     if (--job.nodes_left == 0) job.is_completing = false;
   }
   void operator()(const JobIdsReserved& e) {
-    checker.floor_told_ = std::max(checker.floor_told_, JobId(e.next.value() - 1));
+    checker.floor_known_ = std::max(checker.floor_known_, JobId(e.next.value() - 1));
   }
   void operator()(const JobRequeued& e) {
     Known& job = checker.known(e.job);

@@ -78,7 +78,7 @@ void Journal::detach() {
                [](const std::optional<Error>&) {}};
 }
 
-void Journal::tell(ToJournal message) {
+void Journal::send(ToJournal message) {
   waiting_.push_back(std::move(message));
   if (!is_in_turn_) begin_turn();
 }

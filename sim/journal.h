@@ -119,7 +119,7 @@ class Journal final : public JournalRolePort {
   void attach(Listener listener);
   /// Nobody does any more.
   void detach();
-  void tell(ToJournal message);
+  void send(ToJournal message);
   /// The controller is gone: of what was under way a prefix may have reached the disk, the rest is
   /// lost.
   void crash();

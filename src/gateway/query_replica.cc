@@ -163,9 +163,9 @@ ListSlice QueryReplica::make_slice(const Query& query, JobListing& listing,
   const std::size_t looked = walk(query.filter, listing, [&](const Job& job) {
     if (query.kind == QueryKind::kJobs) {
       const auto found = reasons.find(job.id);
-      const bool is_told =
+      const bool is_reported =
           found != reasons.end() && found->second.word != PendingReason::kNone && job.is_pending();
-      JobView view = is_told ? job_view(job, detail, &found->second) : job_view(job, detail);
+      JobView view = is_reported ? job_view(job, detail, &found->second) : job_view(job, detail);
       if (!is_named(job, view, query.filter)) return true;
       writer.add(std::move(view));
       ++shown;

@@ -234,7 +234,7 @@ class TaskStarter {
         // Slurm's exit for a program that cannot be executed is the error's number.
         failed_with = ExitStatus::exited(exec_error_ != 0 ? exec_error_ : 1);
         if (launch_.step == nullptr && notice_fd_ >= 0)
-          tell(fmt::format("slurmstepd: error: {}\n", task.error().text()));
+          notify(fmt::format("slurmstepd: error: {}\n", task.error().text()));
         return fail(task.error());
       }
       started.tasks.push_back(*task);
@@ -263,7 +263,7 @@ class TaskStarter {
     task.pid = TRY(start_process(spec, &exec_error_));
     return task;
   }
-  void tell(const std::string& text) const {
+  void notify(const std::string& text) const {
     [[maybe_unused]] const auto ignored = ::write(notice_fd_, text.data(), text.size());
   }
 

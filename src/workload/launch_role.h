@@ -97,7 +97,7 @@ class LaunchRole {
   std::map<StepId, std::map<BlobId, Bytes>> fetched_;
   LaunchQueue queue_;
   std::map<StepId, std::pair<CommonLaunchKey, LaunchStep>> common_launches_;
-  std::map<StepId, Bitmap> told_;  ///< parts that were sent in their turn, of steps being launched
+  std::map<StepId, Bitmap> sent_;  ///< parts that were sent in their turn, of steps being launched
   bool has_turns_left_ = false;
   /// When a step that no node has said to run yet is given up.
   std::map<StepId, TimePoint> launch_deadlines_;

@@ -450,7 +450,7 @@ bool RunRole::is_wanted_on(NodeIndex node, const Job* job, const StepState* step
 }
 
 /// Every node of a run.
-void RunRole::tell_nodes(const Job& job, const ToAgent& message) {
+void RunRole::send_to_nodes(const Job& job, const ToAgent& message) {
   for (const NodeGrant& grant : job.run->allocation->nodes) engine_.send(grant.node, message);
 }
 

@@ -59,7 +59,7 @@ class RunRole {
   // ---- orders ----
 
   /// To every node of a run.
-  void tell_nodes(const Job& job, const ToAgent& message);
+  void send_to_nodes(const Job& job, const ToAgent& message);
   /// When the nodes themselves may end the job, should nobody reach them.
   ChangeEnd end_of(const Job& job) const;
   Duration over_time_limit(const Job& job) const;

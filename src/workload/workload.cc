@@ -131,7 +131,7 @@ struct Workload::Follower {
     const Job& changed = job(event.job);
     workload.timers_.arm(changed);
     if (event.time_limit && changed.holds_resources() && !is_finished(changed.state))
-      workload.runs_.tell_nodes(changed, workload.runs_.end_of(changed));
+      workload.runs_.send_to_nodes(changed, workload.runs_.end_of(changed));
   }
   void operator()(const JobRequeued& event) {
     workload.starts_.queue_candidate(event.job);
@@ -153,14 +153,14 @@ struct Workload::Follower {
   void operator()(const StepEnded& event) { workload.timers_.on_step_ended(event.step); }
   void operator()(const JobSuspended& event) {
     const Job& suspended = job(event.job);
-    workload.runs_.tell_nodes(suspended, SuspendJob{suspended.id, suspended.attempt, true});
+    workload.runs_.send_to_nodes(suspended, SuspendJob{suspended.id, suspended.attempt, true});
   }
   void operator()(const JobResumed& event) {
     const Job& resumed = job(event.job);
     // The new end first: no task may run again towards the old one.
     workload.timers_.arm(resumed);
-    workload.runs_.tell_nodes(resumed, workload.runs_.end_of(resumed));
-    workload.runs_.tell_nodes(resumed, SuspendJob{resumed.id, resumed.attempt, false});
+    workload.runs_.send_to_nodes(resumed, workload.runs_.end_of(resumed));
+    workload.runs_.send_to_nodes(resumed, SuspendJob{resumed.id, resumed.attempt, false});
     workload.runs_.mark_room(resumed.id);
   }
   void operator()(const NodeReleased&) { workload.starts_.mark_freed(); }

@@ -77,7 +77,7 @@ class World {
   void lose(NodeIndex index);
   void connect(NodeIndex index);
   /// To the controller, if it is there to hear.
-  void tell(NodeIndex index, const std::vector<FromAgent>& messages);
+  void send_from(NodeIndex index, const std::vector<FromAgent>& messages);
   /// Orders that reached the node, by kind.
   const std::vector<ToAgent>& orders_of(NodeIndex index) const { return orders_[index.value()]; }
   void forget_orders();

@@ -22,7 +22,7 @@ constexpr std::int64_t kFormat = 1;
 /// Reports of metrics that are under way at once.
 constexpr std::size_t kReportsAtOnce = 512;
 constexpr std::size_t kLinesMax = 100'000;  ///< of one body
-constexpr std::size_t kRefusalsTold = 1'000;
+constexpr std::size_t kRefusalsShown = 1'000;
 
 /// A line of the body.
 struct Line {
@@ -78,7 +78,7 @@ class Import {
   }
   void record_refusal(std::size_t number, std::string reason) {
     ++refusals_;
-    if (refused_.size() < kRefusalsTold) refused_.emplace_back(number, std::move(reason));
+    if (refused_.size() < kRefusalsShown) refused_.emplace_back(number, std::move(reason));
   }
   kj::Promise<void> skip(const Line& line) {
     ++skipped_[line.kind];

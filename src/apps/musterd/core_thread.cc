@@ -160,9 +160,9 @@ class CoreThread final : public AgentCalls {
   void keep_time() {
     clock_.update(read_clocks());
     set_cluster_offset(clock_.offset());
-    if (clock_.is_other_jump(told_jump_)) {
-      told_jump_ = clock_.jump();
-      log_line(told_jump_ == Duration() ? "the wall clock is back" : clock_.warning());
+    if (clock_.is_other_jump(logged_jump_)) {
+      logged_jump_ = clock_.jump();
+      log_line(logged_jump_ == Duration() ? "the wall clock is back" : clock_.warning());
       // Shown by scontrol ping.
       channels_.gateway.push(ClockStatus{clock_.warning()});
     }
@@ -206,7 +206,7 @@ class CoreThread final : public AgentCalls {
   std::deque<Command> commands_;  ///< that have come and are not taken up yet
   Core& core_;
   ClusterClock clock_;
-  Duration told_jump_;
+  Duration logged_jump_;
   kj::AsyncIoContext& io_;
   kj::UnixEventPort::FdObserver observer_;
   std::vector<AgentSender*>* senders_ = nullptr;

@@ -259,14 +259,14 @@ void lock_state(const std::string& folder) {
 /// written.
 template <class Attempt>
 auto wait_for_room(const DaemonOptions& options, Attempt&& attempt) {
-  for (bool is_told = false;; ::sleep(1)) {
+  for (bool is_logged = false;; ::sleep(1)) {
     auto result = attempt();
     if (result.has_value() || result.error().cause != ErrorCause::kNoRoom) return result;
     if (::unlink((options.state_folder + "/journal.reserve").c_str()) == 0) {
       log_line(result.error().text() + ": the reserve is given up for it");
       continue;
     }
-    if (!std::exchange(is_told, true)) log_line(result.error().text() + ": waiting for room");
+    if (!std::exchange(is_logged, true)) log_line(result.error().text() + ": waiting for room");
   }
 }
 

@@ -44,7 +44,7 @@ class TaskReport {
   };
   std::uint32_t task_count_;
   bool is_brief_;
-  std::optional<TaskEnd> last_told_;
+  std::optional<TaskEnd> last_reported_;
   std::map<std::uint32_t, TaskEnd> ended_;
   std::map<TaskEnd, Group> fresh_;
 };
