@@ -38,11 +38,11 @@ Status JournalStorage::append(const std::vector<EventBatchRef>& batches,
   if (is_full && disk_ == nullptr) return fail(ErrorCode::kUnavailable, "the disk is full");
   if (is_full) disk_->fill();
   TRY(base().append(batches, clock));
-  for (const EventBatchRef& batch : batches) keep(batch);
+  for (const EventBatchRef& batch : batches) record(batch);
   return {};
 }
 
-void JournalStorage::keep(const EventBatchRef& batch) {
+void JournalStorage::record(const EventBatchRef& batch) {
   CHECK(batch->seq.value() == stored_.size() + 1, "batch {} after {}", batch->seq.value(),
         stored_.size());
   CHECK(batch->epoch == epoch_, "batch {} of epoch {} under {}", batch->seq.value(),

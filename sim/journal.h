@@ -29,7 +29,7 @@ class JournalStorage final : public muster::Journal {
   void empty() { is_full_ = false; }
   const std::vector<EventBatchRef>& stored() const { return stored_; }
   /// A batch that was under way at a crash is there.
-  void found(const EventBatchRef& batch) { keep(batch); }
+  void found(const EventBatchRef& batch) { record(batch); }
   /// What is on the disk is an older copy now.
   void was_put_back(std::vector<EventBatchRef> stored);
 
@@ -65,7 +65,7 @@ class JournalStorage final : public muster::Journal {
   muster::Journal& base() {
     return disk_ != nullptr ? disk_->journal() : static_cast<muster::Journal&>(memory_);
   }
-  void keep(const EventBatchRef& batch);
+  void record(const EventBatchRef& batch);
 
   const Timeline& timeline_;
   Rng& rng_;

@@ -68,7 +68,7 @@ void Collector::on_batch(const EventBatch& batch) {
 void Collector::consider(ExperimentId id) {
   // One at a time for an experiment: the answer decides whether another is needed.
   if (!is_due(state_.experiments().find(id)) || !in_flight_.insert(id).second) return;
-  keep_(collect(id));
+  detach_(collect(id));
 }
 
 kj::Promise<void> Collector::collect(ExperimentId id) {

@@ -110,7 +110,7 @@ Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica,
             command.requests.push_back(std::move(request));
             return send(std::move(command));
           },
-          [this](kj::Promise<void> promise) { keep(kj::mv(promise)); }) {}
+          [this](kj::Promise<void> promise) { detach(kj::mv(promise)); }) {}
 
 kj::Promise<std::vector<Reply>> Gateway::submit(const Identity& identity,
                                                 std::vector<Request> requests, RequestId id) {

@@ -112,7 +112,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
     collector_.begin();
   }
   /// Runs a promise to its end; what it answers is its own business.
-  void keep(kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }
+  void detach(kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }
 
   // From the core, in the order in which it said them.
   void on_update(const DurableUpdate& update);

@@ -147,7 +147,7 @@ constexpr std::size_t kLooksPerJob = 16;
 /// Whether the filter's ids name it. Of an array's record those elements alone stay in its view.
 bool is_named(const Job& job, JobView& view, const JobFilter& filter) {
   const bool is_whole = filter.jobs.empty() || job.array == nullptr || job.array_index;
-  return is_whole || keep_named(view, job.array->remaining.indices, filter);
+  return is_whole || cut_to_named(view, job.array->remaining.indices, filter);
 }
 
 /// Slices that are remembered, in bytes.

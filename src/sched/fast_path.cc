@@ -45,7 +45,7 @@ Timeline timeline_with_windows(const ClusterSnapshot& snapshot, const Plan& plan
   for (const Window& window : plan.windows) {
     // A job may take the room that was kept for itself, and what has started needs none.
     if (window.job == job || snapshot.find_pending(window.job) == nullptr) continue;
-    timeline.keep(window);
+    timeline.reserve_again(window);
   }
   return timeline;
 }

@@ -225,7 +225,7 @@ void EventApplier::finish_release(Job& job) {
 }
 
 /// A running step's exit and usage are those of the nodes that the job has left already.
-void EventApplier::keep_part(JobRun& run, const StepPart& part) {
+void EventApplier::record_part(JobRun& run, const StepPart& part) {
   // The agent of that node may be gone when the step ends; this is all that is known of its part.
   StepState* step = run.find_step(part.step);
   CHECK(step != nullptr && step->is_running(), "part of step {}, which is over", part.step);
@@ -245,7 +245,7 @@ void EventApplier::operator()(const NodeReleased& event) {
     if (nodes[i].node == event.node) release_node(job, i);
   }
   // Before finish_release, which may end the run and with it the step.
-  for (const StepPart& part : event.parts) keep_part(*job.run, part);
+  for (const StepPart& part : event.parts) record_part(*job.run, part);
   finish_release(job);
 }
 

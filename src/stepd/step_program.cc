@@ -148,7 +148,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     last_report_ = records::encode_message(message);
     if (holds_alternative<StepDone>(message)) unkept_ = records::log_record(last_report_);
     // The spool first: an agent that dies with the message finds the end there.
-    keep_exit();
+    record_exit();
     if (agent_ != nullptr) agent_->send(last_report_);
   }
 
@@ -169,7 +169,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   // ---- the end is kept in the spool before anybody is told ----
   /// What a full disk refuses is tried again until it is kept, or the agent has it. Where the spool
   /// itself is gone, so is whoever would have looked there.
-  void keep_exit() {
+  void record_exit() {
     if (unkept_.empty()) return;
     const int fd = ::open(options_.exit_log.c_str(),
                           O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -480,7 +480,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       if (capture_ != nullptr) capture_->finish();
       supervisor_.on_empty(usage_, false);
     }
-    keep_exit();
+    record_exit();
     if (supervisor_.is_ended()) finish();
   }
   /// A stream that somebody outside of the cgroup holds open need never end: where nobody

@@ -71,7 +71,7 @@ class Builder final : public YAML::EventHandler {
   Result<YamlDocument> finish() {
     if (problem_) return fail(*std::move(problem_));
     std::erase_if(document_.lines,
-                  [](const auto& line) { return line.first.starts_with(kUnnoted); });
+                  [](const auto& line) { return line.first.starts_with(kUnrecorded); });
     return std::move(document_);
   }
 
@@ -127,18 +127,18 @@ class Builder final : public YAML::EventHandler {
     if (bytes_ > kByteMax) refuse(mark, "the document unfolds to more than 16 MiB");
   }
   /// Counts a value and all within it, and notes where they stand.
-  void note(const YAML::Mark& mark, const std::string& path, const Json& value) {
+  void record_line(const YAML::Mark& mark, const std::string& path, const Json& value) {
     spend(mark, path.size() + (value.text() != nullptr ? value.text()->size() : 0));
     if (problem_) return;
     document_.lines.try_emplace(path, line_of(mark));
     if (const auto* items = value.array()) {
       for (std::size_t i = 0; i < items->size() && !problem_; ++i)
-        note(mark, inner_path(path, std::to_string(i)), (*items)[i]);
+        record_line(mark, inner_path(path, std::to_string(i)), (*items)[i]);
     }
     if (const auto* members = value.object()) {
       for (const Json::Member& member : *members) {
         if (problem_) return;
-        note(mark, inner_path(path, member.name), member.value);
+        record_line(mark, inner_path(path, member.name), member.value);
       }
     }
   }
@@ -156,7 +156,8 @@ class Builder final : public YAML::EventHandler {
   void add(const YAML::Mark& mark, YAML::anchor_t anchor, std::string_view text, Json value) {
     if (problem_) return;
     if (expects_name()) return name_next(mark, text, value);
-    note(is_member() ? stack_.back().name_mark : mark, is_merge() ? kUnnoted : next_path(), value);
+    record_line(is_member() ? stack_.back().name_mark : mark,
+                is_merge() ? kUnrecorded : next_path(), value);
     if (problem_) return;
     if (anchor != 0) anchors_[anchor] = value;
     put(mark, std::move(value));
@@ -165,7 +166,7 @@ class Builder final : public YAML::EventHandler {
     if (problem_) return;
     if (expects_name()) return refuse(mark, "a name must be a plain text");
     if (stack_.size() >= kDepthMax) return refuse(mark, "nested more than 200 deep");
-    std::string path = is_merge() || is_unnoted() ? kUnnoted : next_path();
+    std::string path = is_merge() || is_unnoted() ? kUnrecorded : next_path();
     spend(mark, path.size());
     if (!problem_)
       document_.lines.try_emplace(path, line_of(is_member() ? stack_.back().name_mark : mark));
@@ -188,7 +189,7 @@ class Builder final : public YAML::EventHandler {
     std::string name = value.text() != nullptr ? *value.text() : std::string(text);
     if (name != "<<" && !top.names.insert(name).second) {
       return refuse(mark, fmt::format("'{}' stands twice; keep one",
-                                      inner_path(top.path == kUnnoted ? "" : top.path, name)));
+                                      inner_path(top.path == kUnrecorded ? "" : top.path, name)));
     }
     spend(mark, name.size());
     top.name = std::move(name);
@@ -196,7 +197,7 @@ class Builder final : public YAML::EventHandler {
   }
   bool is_member() const { return !stack_.empty() && stack_.back().is_map(); }
   bool is_merge() const { return is_member() && stack_.back().name == "<<"; }
-  bool is_unnoted() const { return !stack_.empty() && stack_.back().path == kUnnoted; }
+  bool is_unnoted() const { return !stack_.empty() && stack_.back().path == kUnrecorded; }
 
   /// A finished value goes to where it belongs.
   void put(const YAML::Mark& mark, Json value) {
@@ -229,12 +230,13 @@ class Builder final : public YAML::EventHandler {
     if (source.object() == nullptr) return refuse(mark, "'<<' takes a map or a list of maps");
     for (const Json::Member& member : *source.object()) {
       if (problem_ || !into.names.insert(member.name).second) continue;
-      if (into.path != kUnnoted) note(mark, inner_path(into.path, member.name), member.value);
+      if (into.path != kUnrecorded)
+        record_line(mark, inner_path(into.path, member.name), member.value);
       into.value.object()->push_back(member);
     }
   }
 
-  static constexpr const char* kUnnoted =
+  static constexpr const char* kUnrecorded =
       "\x01";  ///< the path of what stands under a merge, noted when it is merged
   YamlDocument document_;
   std::vector<Open> stack_;

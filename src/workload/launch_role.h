@@ -41,7 +41,7 @@ class LaunchRole {
 
   /// What was asked for by WorkloadPort::fetch_blob. An error ends the launches that wait for it.
   void on_blob(BlobId id, Result<Bytes> bytes);
-  void keep_blob(const BlobWrite& blob) { blobs_.put(blob.id, blob.bytes); }
+  void store_blob(const BlobWrite& blob) { blobs_.put(blob.id, blob.bytes); }
   /// The node's agent has received its part of the launch.
   void on_received(NodeIndex node, const StepId& step);
   /// The node's agent does not take it, and says why.

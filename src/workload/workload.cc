@@ -101,7 +101,7 @@ Reply Workload::handle(Draft& draft, const PreparedRequest& request, const Ident
 
 void Workload::before_apply(const Draft& draft) {
   // A job that starts at once is launched from memory, not read back from the journal.
-  for (const BlobWrite& blob : draft.blobs) launches_.keep_blob(blob);
+  for (const BlobWrite& blob : draft.blobs) launches_.store_blob(blob);
   // Before the events: the signals name steps as the draft found them, and an end in the same draft
   // may take them away.
   runs_.send_signals(draft.signals);
@@ -229,7 +229,7 @@ void Workload::on_work() {
 // ---- what leaves ----
 
 void Workload::deliver(NodeIndex node, const ToAgent& message) {
-  nodes_.send_or_keep(node, message);
+  nodes_.send_or_store(node, message);
 }
 
 void Workload::launch(const StepId& step) { launches_.launch(step); }

@@ -50,7 +50,8 @@ kj::Promise<Result<TrialRun>> present_run(ApiPort& port, const Caller& caller, T
   });
 }
 
-kj::Promise<HttpReply> note(ApiPort& port, const Caller& caller, TrialId trial, RunSignal what) {
+kj::Promise<HttpReply> record_run(ApiPort& port, const Caller& caller, TrialId trial,
+                                  RunSignal what) {
   return present_run(port, caller, trial)
       .then([&port, caller, what](Result<TrialRun> run) -> kj::Promise<HttpReply> {
         if (!run.has_value()) return error_reply(run.error());
@@ -67,7 +68,7 @@ kj::Promise<HttpReply> start_run(ApiPort& port, HttpRequest request) {
   const TrialId trial(static_cast<std::uint32_t>(*id));
   if (const Status may = may_speak(request.caller, trial); !may.has_value())
     return error_reply(may.error());
-  return note(port, request.caller, trial, RunSignal::kSession).then([](HttpReply reply) {
+  return record_run(port, request.caller, trial, RunSignal::kSession).then([](HttpReply reply) {
     return reply.status == 200 ? json_reply(Json::Object{{"storageId", Json()}}) : std::move(reply);
   });
 }

@@ -6,14 +6,14 @@
 
 namespace muster::api {
 
-Place place_of(const Catalog& catalog, const ExperimentLabels& labels) {
+WorkspaceIds workspace_ids_of(const Catalog& catalog, const ExperimentLabels& labels) {
   const DocumentRef workspace = labels.workspace.empty()
                                     ? nullptr
                                     : catalog.find(DocumentKind::kWorkspace, 0, labels.workspace);
   if (workspace == nullptr) return {};
   const DocumentRef project = catalog.find(DocumentKind::kProject, workspace->id, labels.project);
   if (project == nullptr) return {};  // the first project is in the first workspace
-  return {place_id(workspace->id), place_id(project->id),
+  return {entry_id(workspace->id), entry_id(project->id),
           workspace->is_archived || project->is_archived};
 }
 

@@ -19,7 +19,7 @@ bool BodyBook::Share::add(std::size_t bytes) {
   std::size_t& own = (*held_)[name_];
   std::size_t& all = (*held_)[""];
   const bool may_have_last = is_operator_ || own + bytes <= kSmallMax;
-  const std::size_t most = may_have_last ? kAllMax : kAllMax - kKept;
+  const std::size_t most = may_have_last ? kAllMax : kAllMax - kReserved;
   was_refused_ = own + bytes > kUserMax || all + bytes > most;
   if (was_refused_) return false;
   own += bytes;

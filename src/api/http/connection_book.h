@@ -58,7 +58,7 @@ class BodyBook {
 
   static constexpr std::size_t kUserMax = std::size_t{512} << 20;
   static constexpr std::size_t kAllMax = std::size_t{2} << 30;
-  static constexpr std::size_t kKept = std::size_t{256} << 20;  ///< of kAllMax
+  static constexpr std::size_t kReserved = std::size_t{256} << 20;  ///< of kAllMax
   static constexpr std::size_t kSmallMax = std::size_t{4}
                                            << 20;  ///< what one user may have of what is kept
 

@@ -91,10 +91,10 @@ TEST(BodyBook, TheLastPartIsForOperatorsAndSmallBodies) {
   BodyBook book;
   std::vector<std::unique_ptr<BodyBook::Share>> others;
   std::size_t held = 0;
-  for (int user = 10; held < BodyBook::kAllMax - BodyBook::kKept; ++user) {
+  for (int user = 10; held < BodyBook::kAllMax - BodyBook::kReserved; ++user) {
     others.push_back(book.open("user " + std::to_string(user)));
     const std::size_t more =
-        std::min(BodyBook::kUserMax, BodyBook::kAllMax - BodyBook::kKept - held);
+        std::min(BodyBook::kUserMax, BodyBook::kAllMax - BodyBook::kReserved - held);
     ASSERT_TRUE(others.back()->add(more));
     held += more;
   }
@@ -103,7 +103,7 @@ TEST(BodyBook, TheLastPartIsForOperatorsAndSmallBodies) {
   EXPECT_TRUE(report->add(BodyBook::kSmallMax));
   EXPECT_FALSE(book.open("user 1")->add(1)) << "his small ones count together";
   auto of_root = book.open("user 0", true);
-  EXPECT_TRUE(of_root->add(BodyBook::kKept - BodyBook::kSmallMax));
+  EXPECT_TRUE(of_root->add(BodyBook::kReserved - BodyBook::kSmallMax));
   EXPECT_FALSE(of_root->add(1));
 }
 

@@ -43,7 +43,7 @@ class CoreThread final : public AgentCalls {
   kj::Promise<void> tick() {
     return io_.provider->getTimer().afterDelay(kTick).then([this] {
       // The time first: everything in this turn is judged by it.
-      keep_time();
+      follow_clock();
       core_.on_tick(cluster_now());
       // Also without news: what held commands back may be over.
       receive_commands();
@@ -157,7 +157,7 @@ class CoreThread final : public AgentCalls {
     for (Command& command : std::exchange(commands_, {}))
       core_.on_command(std::move(command), cluster_now());
   }
-  void keep_time() {
+  void follow_clock() {
     clock_.update(read_clocks());
     set_cluster_offset(clock_.offset());
     if (clock_.is_other_jump(logged_jump_)) {

@@ -81,7 +81,7 @@ int write_conf(const ConfTexts& texts) {
   ::setenv(kGoesOn, std::to_string(::getpid()).c_str(), 1);
   if (const int fd = next().conf.empty() ? -1 : write_conf(next().conf); fd >= 0)
     ::setenv(kConf, std::to_string(fd).c_str(), 1);
-  for (const int socket : next().sockets) keep_when_executing(socket, true);
+  for (const int socket : next().sockets) set_inheritable(socket, true);
   if (!next().sockets.empty())
     ::setenv(kSockets, fmt::format("{}", fmt::join(next().sockets, ",")).c_str(), 1);
   die(restart_self(next().arguments).text());

@@ -145,7 +145,7 @@ int run_alone(const Run& run, StepWatch& watch) {
   if (!start.job) return start.exit_code;
   const StepId id{reply->job, start.job->attempt, 0};
   // The job lives as long as this process renews it, through every wait below.
-  const auto lease = keep_lease(run.session.io(), run.session.cluster().controller, id.job)
+  const auto lease = renew_lease(run.session.io(), run.session.cluster().controller, id.job)
                          .eagerlyEvaluate([](kj::Exception&&) {});
   auto place = place_in(run, *start.job, id, step);
   if (!place.has_value()) return run.console.fail(place.error());

@@ -229,16 +229,16 @@ TEST(DiskReserve, IsNotLaidDownWhereTheNextBatchWouldBeRefused) {
   FakeReserve file;
   DiskReserve reserve(file);
   file.free = DiskReserve::kBytes + DiskReserve::kRoomBeside - 1;
-  EXPECT_FALSE(reserve.keep());
+  EXPECT_FALSE(reserve.ensure());
   file.free += 1;
   file.has_room = false;  // somebody was faster
-  EXPECT_FALSE(reserve.keep());
+  EXPECT_FALSE(reserve.ensure());
   file.has_room = true;
-  EXPECT_TRUE(reserve.keep());
+  EXPECT_TRUE(reserve.ensure());
   file.free = 0;
-  EXPECT_TRUE(reserve.keep()) << "it is there";
+  EXPECT_TRUE(reserve.ensure()) << "it is there";
   file.bytes = 5;
-  EXPECT_FALSE(reserve.keep()) << "one that was cut off is none";
+  EXPECT_FALSE(reserve.ensure()) << "one that was cut off is none";
   reserve.give_up();
   EXPECT_EQ(file.bytes, 0U);
 }

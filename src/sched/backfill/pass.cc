@@ -243,7 +243,7 @@ bool Pass::begin_again(Lane& lane) const {
   return is_any_left;
 }
 
-bool Pass::goes_later(const Place& a, const Place& b) const {
+bool Pass::goes_later(const QueuePosition& a, const QueuePosition& b) const {
   // SJBF, shortest job first among what is backfilled: Tsafrir, Etsion, Feitelson, IEEE TPDS
   // 18(6), 2007. The first blocked job still has its turn by rank.
   if (is_tail_ && options_.tail_order == TailOrder::kTimeLimit && a.time_limit != b.time_limit) {
@@ -255,12 +255,13 @@ bool Pass::goes_later(const Place& a, const Place& b) const {
 void Pass::push(std::uint32_t lane) {
   if (!skip_to_startable(lanes_[lane])) return;
   heap_.push_back({rank_of(lanes_[lane]), lanes_[lane].shape_ref->time_limit, lane});
-  std::ranges::push_heap(heap_,
-                         [this](const Place& a, const Place& b) { return goes_later(a, b); });
+  std::ranges::push_heap(
+      heap_, [this](const QueuePosition& a, const QueuePosition& b) { return goes_later(a, b); });
 }
 
 std::uint32_t Pass::pop() {
-  std::ranges::pop_heap(heap_, [this](const Place& a, const Place& b) { return goes_later(a, b); });
+  std::ranges::pop_heap(
+      heap_, [this](const QueuePosition& a, const QueuePosition& b) { return goes_later(a, b); });
   const std::uint32_t lane = heap_.back().lane;
   heap_.pop_back();
   return lane;
@@ -284,8 +285,8 @@ void Pass::turn(std::uint32_t index) {
   if (!is_tail_) {
     is_tail_ = true;
     // The order of the rest changes once, from rank to the tail's.
-    std::ranges::make_heap(heap_,
-                           [this](const Place& a, const Place& b) { return goes_later(a, b); });
+    std::ranges::make_heap(
+        heap_, [this](const QueuePosition& a, const QueuePosition& b) { return goes_later(a, b); });
   }
   if (may_reserve(lane)) push(index);
 }
@@ -366,7 +367,7 @@ std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane
   const ShapeKey key{lane.shape_ref->serial, part.partition};
   WindowMemo& known = part.known->window;
   WindowMemo::Question question{snapshot_,   timeline_, *part.allowed,
-                                started_on_, duration,  timeline_.kept_on(*part.allowed)};
+                                started_on_, duration,  timeline_.reserved_on(*part.allowed)};
   // A checkpoint has the size of all nodes: the first searches, for the jobs that are due first,
   // may leave one.
   constexpr std::size_t kCheckpointMax = 32;
@@ -378,7 +379,7 @@ std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane
   auto found = timeline_.earliest_start(wanted, memory ? &*memory : nullptr);
   // Of a search that was broken off the next pass makes more.
   if (timeline_.is_effort_left())
-    known.keep(std::move(question), found, memory ? std::move(*memory) : SearchMemory{});
+    known.store(std::move(question), found, memory ? std::move(*memory) : SearchMemory{});
   return found;
 }
 

@@ -22,7 +22,7 @@ TEST(WindowMemo, WhatASearchBeginsWithIsTakenWhole) {
   memory.early.emplace();
   memory.late.emplace();
   WindowMemo memo;
-  memo.keep(question, FuturePlacement{at(100), {}}, std::move(memory));
+  memo.store(question, FuturePlacement{at(100), {}}, std::move(memory));
   const auto first = memo.extract_memory(question);
   ASSERT_TRUE(first && first->early && first->late);
   EXPECT_EQ(first->expected_start, at(100));

@@ -185,7 +185,7 @@ struct Statements {
         digest_of({JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)},
                   number, record);
   }
-  void keep_log_at_close() {
+  void retain_log_at_close() {
     auto* backend = static_cast<soci::sqlite3_session_backend*>(session.get_backend());
     sqlite_api::sqlite3_db_config(backend->conn_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   }
@@ -262,7 +262,7 @@ class SqliteHistory final : public HistoryStore {
 SqliteHistory::~SqliteHistory() {
   // Closing the last connection copies the log into the file.
   // What is copied at the end would be copied from a log that may not be on the disk.
-  if (is_log_doubted_) sql_->keep_log_at_close();
+  if (is_log_doubted_) sql_->retain_log_at_close();
 }
 
 Result<HistoryMark> SqliteHistory::mark() {
