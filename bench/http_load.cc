@@ -87,7 +87,7 @@ std::string report_of(const Options& options, const Client& client) {
 }
 
 /// True when a whole answer is there; it is taken off, and must say 200.
-bool take_answer(std::string& received) {
+bool consume_answer(std::string& received) {
   const std::size_t end = received.find("\r\n\r\n");
   if (end == std::string::npos) return false;
   const std::size_t header = received.find("Content-Length: ");
@@ -153,7 +153,7 @@ class Load {
         if (size <= 0) die("no answer");
         received.append(buffer, static_cast<std::size_t>(size));
         std::string copy = received;
-        if (take_answer(copy)) answer = received;
+        if (consume_answer(copy)) answer = received;
       }
       ::close(fd);
       for (std::size_t at = 0; (at = answer.find("\"count\": ", at)) != std::string::npos;
@@ -210,7 +210,7 @@ class Load {
     const ssize_t size = ::recv(client.fd, buffer, sizeof buffer, MSG_DONTWAIT);
     if (size <= 0) die("a connection was closed");
     client.received.append(buffer, static_cast<std::size_t>(size));
-    if (!take_answer(client.received)) return;
+    if (!consume_answer(client.received)) return;
     latencies_.push_back(
         std::chrono::duration<double, std::milli>(Clock::now() - client.sent_at).count());
     client.is_waiting = false;

@@ -32,7 +32,7 @@ std::optional<Placement> try_place(const ClusterSnapshot& snapshot, const FreeTa
   return place(
       fitter, TableAvailability(free),
       node_limits(*job.request, snapshot.partition(turn.partition)).limits, order,
-      shape.demand.feasible & snapshot.partition_nodes(turn.partition) & snapshot.usable());
+      shape.demand.feasible_nodes & snapshot.partition_nodes(turn.partition) & snapshot.usable());
 }
 
 std::vector<Turn> queue_of(const ClusterSnapshot& snapshot, JobId last_job) {

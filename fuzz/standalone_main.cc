@@ -37,7 +37,7 @@ struct Options {
 const std::string* trying = nullptr;
 char crash_path[64] = {};
 
-void keep_input(int signal) {
+void save_input(int signal) {
   if (trying != nullptr) {
     const int fd = ::open(crash_path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
     if (fd >= 0 && ::write(fd, trying->data(), trying->size()) >= 0) ::close(fd);
@@ -185,7 +185,7 @@ int drive(const Options& options) {
     for (std::string& seed : seeds()) begin.push_back(std::move(seed));
   }
   for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL})
-    std::signal(signal, keep_input);
+    std::signal(signal, save_input);
   std::snprintf(crash_path, sizeof crash_path, "crash-%llu-0",
                 static_cast<unsigned long long>(options.seed));
   for (const std::string& input : begin) run(input);

@@ -51,11 +51,11 @@ void Checker::rewind(const Knowledge& then) {
   }
   // Nor do nodes tell of steps that have ended: jobs that go on may give their numbers again.
   for (auto& [id, job] : jobs_) job.is_given_again = true;
-  floor_told_ = {};
+  floor_known_ = {};
   has_rewound_ = true;
 }
 
-void Checker::take(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared) {
+void Checker::allocate(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared) {
   if (is_shared) return;
   const auto use = [&](const std::string& kind, const Bitmap& bits) {
     bits.for_each([&](std::size_t index) {
@@ -96,7 +96,7 @@ void Checker::task_started(NodeIndex node, std::uint32_t host, const LaunchStep&
   Run& run = runs_[{node, launch.id}];
   ++run.live[host];
   run.launch_key = launch.launch_key;
-  take(host, launch.step_grant, launch.id.job, false);
+  allocate(host, launch.step_grant, launch.id.job, false);
   const auto job = jobs_.find(launch.id.job);
   const bool is_started = job != jobs_.end() && job->second.attempt == launch.id.attempt;
   // A launch may have been under way when the state was lost that it came from.
@@ -153,7 +153,7 @@ void Checker::check_throttle(JobId id) const {
 /// told of may be given again.
 void Checker::add(JobId id, Known job) {
   job.is_given_again = forgotten_.contains(id);
-  CHECK(!job.is_given_again || id > floor_told_,
+  CHECK(!job.is_given_again || id > floor_known_,
         "job id {} is given again, and was to be passed over", id.value());
   const bool is_new = jobs_.emplace(id, std::move(job)).second;
   CHECK(is_new, "job id {} is given twice", id.value());
@@ -282,7 +282,7 @@ struct Checker::Follow {
     if (--job.nodes_left == 0) job.is_completing = false;
   }
   void operator()(const JobIdsReserved& e) {
-    checker.floor_told_ = std::max(checker.floor_told_, JobId(e.next.value() - 1));
+    checker.floor_known_ = std::max(checker.floor_known_, JobId(e.next.value() - 1));
   }
   void operator()(const JobRequeued& e) {
     Known& job = checker.known(e.job);

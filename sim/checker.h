@@ -136,7 +136,7 @@ class Checker : private Knowledge {
   };
   using Holders = std::map<JobId, std::uint32_t>;  ///< how often each uses a CPU or device
   struct Follow;
-  void take(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared);
+  void allocate(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared);
   void give(std::uint32_t host, const NodeGrant& grant, JobId job, bool is_shared);
   void add(JobId id, Known job);
   Known& known(JobId job);
@@ -161,7 +161,7 @@ class Checker : private Knowledge {
   /// told of their end before anything of them ran: it remembers that as well.
   std::set<JobId> launched_;
   bool has_rewound_ = false;  ///< the state was lost, or an older copy put back
-  JobId floor_told_;          ///< ids up to it have been passed over since the state was lost
+  JobId floor_known_;         ///< ids up to it have been passed over since the state was lost
   std::set<std::pair<JobId, std::uint32_t>> started_before_;  ///< runs that a lost state had begun
   std::set<JobId> forgotten_;  ///< those among them that the state has lost
   bool has_blob_failed_ = false;

@@ -35,7 +35,7 @@ Controller::Controller(World& world, std::uint64_t incarnation)
   CHECK(marked.has_value(), "{}", marked.error().text());
   const HistoryMark mark = *marked;
   const Epoch beyond = std::max(mark.epoch, std::exchange(world_.lead_beyond, Epoch()));
-  const Epoch epoch = *world_.journal.storage().take_lead(beyond);
+  const Epoch epoch = *world_.journal.storage().acquire_leadership(beyond);
   const JobId job_floor = recover_state(epoch, mark);
   planner_.state().copy_from(core_.state());
   replica_.state().copy_from(core_.state());
@@ -120,7 +120,7 @@ JobId Controller::recover_state(Epoch epoch, const HistoryMark& mark) {
 
 void Controller::store_unprojected(Epoch epoch, const std::vector<HistoryRecord>& records) {
   const auto store = [&]() -> Status {
-    TRY(world_.history.take_over(epoch));
+    TRY(world_.history.acquire(epoch));
     std::vector<HistoryObject> objects;
     for (const HistoryRecord& record : records) objects.push_back(record.object);
     TRY(world_.history.append(objects, mark_of(core_.state())));

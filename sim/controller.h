@@ -43,7 +43,7 @@ class Controller final : public CorePort, public JournalPort {
   const LinkRef& link_of(NodeIndex node) const { return links_[node.value()]; }
 
   // ---- JournalPort, CorePort ----
-  void append(EventBatchRef batch) override { world_.journal.tell(std::move(batch)); }
+  void append(EventBatchRef batch) override { world_.journal.send(std::move(batch)); }
   void reply(std::uint64_t token, std::vector<Reply> replies) override;
   void send(NodeIndex node, const ToAgent& message) override;
   void publish(DurableUpdate update) override;

@@ -7,8 +7,8 @@ Result<HistoryMark> History::mark() {
   return HistoryMark{{synced_until_, {}, {}}, {}, {}};
 }
 
-Status History::take_over(Epoch epoch) {
-  return disk_ != nullptr ? disk_->history().take_over(epoch) : Status();
+Status History::acquire(Epoch epoch) {
+  return disk_ != nullptr ? disk_->history().acquire(epoch) : Status();
 }
 
 Status History::append(const std::vector<HistoryObject>& objects, const BatchMark& until) {

@@ -27,7 +27,7 @@ class History final : public HistoryProjection {
   // ---- HistoryProjection ----
   Seq watermark() const override { return written_until_; }
   Result<HistoryMark> mark() override;
-  Status take_over(Epoch epoch) override;
+  Status acquire(Epoch epoch) override;
   Status append(const std::vector<HistoryObject>& objects, const BatchMark& until) override;
   Status make_durable() override;
 

@@ -23,11 +23,11 @@ EventBatchRef recoded(const EventBatch& batch) {
 
 // ---- storage ----
 
-Result<Epoch> JournalStorage::take_lead(Epoch beyond) {
-  auto epoch = base().take_lead(beyond);
+Result<Epoch> JournalStorage::acquire_leadership(Epoch beyond) {
+  auto epoch = base().acquire_leadership(beyond);
   while (!epoch.has_value()) {  // as wait_for_room of apps/musterd/main.cc
     disk_->restart();
-    epoch = base().take_lead(beyond);
+    epoch = base().acquire_leadership(beyond);
   }
   return epoch_ = *epoch;
 }
@@ -38,11 +38,11 @@ Status JournalStorage::append(const std::vector<EventBatchRef>& batches,
   if (is_full && disk_ == nullptr) return fail(ErrorCode::kUnavailable, "the disk is full");
   if (is_full) disk_->fill();
   TRY(base().append(batches, clock));
-  for (const EventBatchRef& batch : batches) keep(batch);
+  for (const EventBatchRef& batch : batches) record(batch);
   return {};
 }
 
-void JournalStorage::keep(const EventBatchRef& batch) {
+void JournalStorage::record(const EventBatchRef& batch) {
   CHECK(batch->seq.value() == stored_.size() + 1, "batch {} after {}", batch->seq.value(),
         stored_.size());
   CHECK(batch->epoch == epoch_, "batch {} of epoch {} under {}", batch->seq.value(),
@@ -78,7 +78,7 @@ void Journal::detach() {
                [](const std::optional<Error>&) {}};
 }
 
-void Journal::tell(ToJournal message) {
+void Journal::send(ToJournal message) {
   waiting_.push_back(std::move(message));
   if (!is_in_turn_) begin_turn();
 }

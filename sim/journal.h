@@ -29,12 +29,12 @@ class JournalStorage final : public muster::Journal {
   void empty() { is_full_ = false; }
   const std::vector<EventBatchRef>& stored() const { return stored_; }
   /// A batch that was under way at a crash is there.
-  void found(const EventBatchRef& batch) { keep(batch); }
+  void found(const EventBatchRef& batch) { record(batch); }
   /// What is on the disk is an older copy now.
   void was_put_back(std::vector<EventBatchRef> stored);
 
   // ---- muster::Journal ----
-  Result<Epoch> take_lead(Epoch beyond) override;
+  Result<Epoch> acquire_leadership(Epoch beyond) override;
   Status append(const std::vector<EventBatchRef>& batches, const JournalClock& clock) override;
   Result<std::optional<JournalClock>> clock() override { return base().clock(); }
   Seq last() const override { return Seq(stored_.size()); }
@@ -65,7 +65,7 @@ class JournalStorage final : public muster::Journal {
   muster::Journal& base() {
     return disk_ != nullptr ? disk_->journal() : static_cast<muster::Journal&>(memory_);
   }
-  void keep(const EventBatchRef& batch);
+  void record(const EventBatchRef& batch);
 
   const Timeline& timeline_;
   Rng& rng_;
@@ -119,7 +119,7 @@ class Journal final : public JournalRolePort {
   void attach(Listener listener);
   /// Nobody does any more.
   void detach();
-  void tell(ToJournal message);
+  void send(ToJournal message);
   /// The controller is gone: of what was under way a prefix may have reached the disk, the rest is
   /// lost.
   void crash();

@@ -87,7 +87,8 @@ void Workload::call(Request request, bool is_operator, Done done) {
 /// repeat is known for one.
 void Workload::send(const std::shared_ptr<Call>& call) {
   constexpr Duration kRepeats = Duration::minutes(9);
-  if (call->first && world_.timeline.now() - call->first_time > kRepeats) return take_answer(call);
+  if (call->first && world_.timeline.now() - call->first_time > kRepeats)
+    return accept_answer(call);
   const std::uint64_t token = next_token_++;
   tokens_[token] = call;
   const bool is_lost = world_.rng.chance(world_.options.client_loss);
@@ -143,10 +144,10 @@ void Workload::on_reply(std::uint64_t token, std::vector<Reply> replies) {
   if (world_.rng.chance(world_.options.client_loss))
     return;  // the answer is lost: the client asks again
   if (!calls_.contains(call->id.low) && !is_repeat) return;
-  take_answer(call);
+  accept_answer(call);
 }
 
-void Workload::take_answer(const std::shared_ptr<Call>& call) {
+void Workload::accept_answer(const std::shared_ptr<Call>& call) {
   calls_.erase(call->id.low);
   if (auto done = std::exchange(call->done, nullptr)) done(call->first->front());
 }

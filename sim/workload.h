@@ -75,7 +75,7 @@ class Workload {
   void next();
   void call(Request request, bool is_operator, Done done);
   void send(const std::shared_ptr<Call>& call);
-  void take_answer(const std::shared_ptr<Call>& call);
+  void accept_answer(const std::shared_ptr<Call>& call);
   void submit();
   void submitted(JobId job, const ClientJob& client_job);
   void run_allocation(JobId job);

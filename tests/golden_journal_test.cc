@@ -84,7 +84,7 @@ void add_journal(const fs::path& path) {
   testing::Log log;
   testing::add_everything(log);
   const auto journal = opened(path);
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   ClusterState state;
   for (const EventBatchRef& batch : log.batches()) {
     ASSERT_TRUE(journal->append({batch}).has_value());

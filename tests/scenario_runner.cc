@@ -250,7 +250,7 @@ class Scenario {
       }
       const Plan made = planner_.plan(snapshot_, at(now), options_);
       for (const Start& start : made.starts) begin(start, now);
-      note_reasons(now);
+      record_reasons(now);
     }
   }
 
@@ -303,7 +303,7 @@ class Scenario {
     }
   }
 
-  void note_reasons(std::int64_t now) {
+  void record_reasons(std::int64_t now) {
     const Plan made = planner_.plan(snapshot_, at(now), options_);
     if (!made.starts.empty())
       failures_.push_back(fmt::format("at {}: planning again starts a job", now));

@@ -42,7 +42,7 @@ class Announcer {
                   Value::Map{{"runId", controller_.trial}, {"checkpointStorage", Value()}});
   }
 
-  void tell(const std::string& event, const Announced& announced) {
+  void report(const std::string& event, const Announced& announced) {
     try {
       if (event == "announced") return post(announced, "STATE_ACTIVE", Value::Map{}, {});
       if (event == "completed")
@@ -137,7 +137,7 @@ void open_chief(ContextState& state, const Path& run_dir) {
     chief.announcer = std::make_unique<Announcer>(*environment.controller);
     chief.announcer->start();
     observer = [&chief](const std::string& event, const Announced& announced) {
-      chief.announcer->tell(event, announced);
+      chief.announcer->report(event, announced);
     };
   }
   chief.checkpoints = std::make_unique<CheckpointLog>(chief.folder, *state.storage, observer);

@@ -167,7 +167,7 @@ std::string HttpConnection::line(double timeout_s) {
   return out;
 }
 
-std::string HttpConnection::take(std::size_t size, double timeout_s) {
+std::string HttpConnection::read(std::size_t size, double timeout_s) {
   while (buffer_.size() < size) {
     if (!receive(timeout_s)) throw ConnectionError("the connection was closed within an answer");
   }
@@ -182,7 +182,7 @@ std::string HttpConnection::chunks(double timeout_s) {
     const std::string head = line(timeout_s);
     const std::size_t size = size_of(head.substr(0, head.find(';')), 16, "chunk");
     if (size == 0) break;
-    out += take(size, timeout_s);
+    out += read(size, timeout_s);
     if (out.size() > kBodyMax) throw ConnectionError("the answer is too large");
     if (!line(timeout_s).empty()) throw ConnectionError("a chunk of the answer has no end");
   }
@@ -210,7 +210,7 @@ HttpAnswer HttpConnection::answer(double timeout_s) {
   if (head.is_chunked) {
     out.body = chunks(timeout_s);
   } else if (head.size) {
-    out.body = take(*head.size, timeout_s);
+    out.body = read(*head.size, timeout_s);
   } else if (head.status != 204 && head.status != 304) {
     while (receive(timeout_s)) {
       if (buffer_.size() > kBodyMax) throw ConnectionError("the answer is too large");

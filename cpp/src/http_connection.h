@@ -47,7 +47,7 @@ class HttpConnection {
   bool receive(double timeout_s);
   HttpAnswer answer(double timeout_s);
   std::string line(double timeout_s);
-  std::string take(std::size_t size, double timeout_s);
+  std::string read(std::size_t size, double timeout_s);
   std::string chunks(double timeout_s);
 
   std::string host_;

@@ -102,7 +102,7 @@ class ControllerSource final : public StopSource {
       try {
         const Value answer =
             session_.call("GET", path_ + std::to_string(seconds), Value(), seconds + kPollMargin);
-        if (keep(answer.get("preempt", false))) return;
+        if (record_answer(answer.get("preempt", false))) return;
       } catch (const Error& error) {
         if (pause(0)) return;
         log_line(std::string("stops asked by the controller are not heard for now: ") +
@@ -114,7 +114,7 @@ class ControllerSource final : public StopSource {
     }
   }
 
-  bool keep(bool is_asked) {
+  bool record_answer(bool is_asked) {
     const std::lock_guard<std::mutex> lock(mutex_);
     is_asked_ = is_asked;
     is_answered_ = true;

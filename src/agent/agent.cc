@@ -98,16 +98,16 @@ void Agent::on_registered(TimePoint now) {
   for (auto& [id, step] : steps_) {
     if (step.done) {
       step.due_since = {};
-      tell_end(id, step);
+      report_end(id, step);
     } else if (step.is_running) {
-      tell_running(id, step);
+      report_running(id, step);
     }
   }
 }
 
-void Agent::tell_running(const StepId& id, Step& step) {
-  step.is_told = true;
-  tell(StepRunning{id, step.launch_key});
+void Agent::report_running(const StepId& id, Step& step) {
+  step.is_reported = true;
+  send(StepRunning{id, step.launch_key});
 }
 
 void Agent::order(const StepId& id, Step& step, const ToAgent& message) {
@@ -135,7 +135,7 @@ bool Agent::has_live_step(JobId job, std::uint32_t attempt) const {
 void Agent::report_clean(JobId job, std::uint32_t attempt) {
   if (!terminated_.contains({job, attempt}) || has_live_step(job, attempt)) return;
   terminated_.erase({job, attempt});
-  tell(JobClean{job, attempt});
+  send(JobClean{job, attempt});
 }
 
 void Agent::on_controller(const ToAgent& message, TimePoint now) {
@@ -163,8 +163,8 @@ void Agent::on_controller(const ToAgent& message, TimePoint now) {
   } else if (const auto* end = get_if<EndStep>(&message)) {
     const auto found = steps_.find(end->id);
     if (found == steps_.end() || found->second.launch_key != end->launch_key)
-      return tell_lost(end->id, end->launch_key, 0);
-    if (found->second.done) return tell_end(found->first, found->second);
+      return report_lost(end->id, end->launch_key, 0);
+    if (found->second.done) return report_end(found->first, found->second);
     order(found->first, found->second, TerminateJob{end->id.job, end->id.attempt, "", Duration()});
     if (!found->second.answer_by.is_set()) found->second.answer_by = now + kAnswerTimeout;
   } else {
@@ -224,7 +224,7 @@ void Agent::start(const LaunchStep& launch, TimePoint now) {
   }
   if (known == steps_.end() ? is_past(launch.id, launch.launch_key)
                             : known->second.launch_key != launch.launch_key) {
-    return tell_lost(launch.id, launch.launch_key, launch.node_rank);
+    return report_lost(launch.id, launch.launch_key, launch.node_rank);
   }
   // An older copy of the spool, or one that was cut at a record's end, has lost it unnoticed.
   if (known == steps_.end() && is_left(launch)) {
@@ -239,9 +239,9 @@ void Agent::start(const LaunchStep& launch, TimePoint now) {
     if (uid_ != 0 && launch.job->user.value() != uid_) return refuse(launch);
     launches_.push_back(launch);
   } else if (known->second.done) {
-    tell_end(known->first, known->second);
+    report_end(known->first, known->second);
   } else if (known->second.is_running) {
-    tell(StepRunning{launch.id, launch.launch_key});
+    send(StepRunning{launch.id, launch.launch_key});
   }
 }
 
@@ -260,7 +260,7 @@ bool Agent::is_stale(const LaunchStep& launch) const {
 
 /// An order that comes after its run was ended here, or whose number another run has here, starts
 /// nothing, and is not passed over in silence.
-void Agent::tell_lost(const StepId& id, std::uint64_t launch_key, std::uint32_t node_rank) {
+void Agent::report_lost(const StepId& id, std::uint64_t launch_key, std::uint32_t node_rank) {
   StepDone done;
   done.id = id;
   done.launch_key = launch_key;
@@ -270,7 +270,7 @@ void Agent::tell_lost(const StepId& id, std::uint64_t launch_key, std::uint32_t 
       "node " + self_.node_name + " has ended a run of that number, or has another step under it";
   done.is_lost = true;
   done.is_node_fault = true;
-  tell(done);
+  send(done);
 }
 
 /// A step that runs here, as others say, and that the spool has lost. On a full disk it is not
@@ -319,14 +319,14 @@ void Agent::look_for(const KnownStep& wanted, TimePoint now) {
   const auto known = steps_.find(wanted.id);
   if (known == steps_.end() ? is_past(wanted.id, wanted.launch_key)
                             : known->second.launch_key != wanted.launch_key) {
-    return tell_lost(wanted.id, wanted.launch_key, 0);
+    return report_lost(wanted.id, wanted.launch_key, 0);
   }
   if (known == steps_.end()) {
     find_again(wanted.id, wanted.launch_key).since = now;
   } else if (known->second.done) {
-    tell_end(known->first, known->second);
+    report_end(known->first, known->second);
   } else if (known->second.is_running) {
-    tell_running(known->first, known->second);
+    report_running(known->first, known->second);
   }
 }
 
@@ -392,7 +392,7 @@ void Agent::ask_anew(const std::vector<LaunchStep>& launches) {
 void Agent::suffer(const std::string& fault) {
   if (!fault_.text().empty()) return;
   fault_.begin(fault);
-  tell(with_fault(world_.measure()));
+  send(with_fault(world_.measure()));
 }
 
 bool Agent::on_step_linked(const StepId& id, std::uint64_t launch_key) {
@@ -425,8 +425,8 @@ void Agent::on_step(const StepId& id, const FromAgent& message) {
     step.is_running = true;
     // Of a batch script that is over at once the controller need not hear twice; who waits for
     // another step's start sees it now.
-    if (id.step != kBatchStep && is_connected_ && !step.is_told && !step.done)
-      tell_running(id, step);
+    if (id.step != kBatchStep && is_connected_ && !step.is_reported && !step.done)
+      report_running(id, step);
   }
 }
 
@@ -436,20 +436,20 @@ void Agent::finish(const StepId& id, Step& step, StepDone done) {
   step.done->launch_key = step.launch_key;
   step.waiting.clear();
   if (step.done->may_pass) suffer(step.done->error);
-  tell_end(id, step);
+  report_end(id, step);
   report_clean(id.job, id.attempt);
 }
 
 /// What a run wrote is heard before its end, unless its end was decided elsewhere.
-void Agent::tell_end(const StepId& id, Step& step) {
+void Agent::report_end(const StepId& id, Step& step) {
   step.is_end_due = !terminated_.contains({id.job, id.attempt}) &&
                     !is_past({id.job, id.attempt, kWholeRun}, 0) && !world_.is_output_stored(id);
-  if (!step.is_end_due) tell(*step.done);
+  if (!step.is_end_due) send(*step.done);
 }
 
 void Agent::on_output_stored() {
   for (auto& [id, step] : steps_) {
-    if (step.is_end_due) tell_end(id, step);
+    if (step.is_end_due) report_end(id, step);
   }
 }
 
@@ -520,12 +520,13 @@ void Agent::on_tick(TimePoint now) {
     const bool is_missed = !step.done && !step.is_linked && now - step.since > kSupervisorLostAfter;
     // Without a connection a supervisor may still live: the lock on its key says so (key_lock.h).
     if (is_missed && !world_.has_supervisor(id)) lose(id, step);
-    if (is_connected_ && step.is_running && !step.is_told && !step.done) tell_running(id, step);
+    if (is_connected_ && step.is_running && !step.is_reported && !step.done)
+      report_running(id, step);
     if (!step.is_end_due || !is_connected_) continue;
     if (!step.due_since.is_set()) step.due_since = now;
     if (now - step.due_since < kOutputTimeout) continue;
     step.is_end_due = false;
-    tell(*step.done);
+    send(*step.done);
   }
   if (is_connected_ && now - last_heartbeat_ >= kHeartbeat) {
     last_heartbeat_ = now;

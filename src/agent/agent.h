@@ -99,28 +99,28 @@ class Agent {
     std::uint64_t launch_key = 0;  ///< of its launch
     bool is_linked = false;
     bool is_running = false;
-    bool is_told = false;  ///< that it runs; of short steps the controller hears the end alone
-    TimePoint since;       ///< without a link
-    TimePoint answer_by;   ///< when its supervisor must have said something since it was told to
-                           ///< end; unset: it need not
+    bool is_reported = false;  ///< that it runs; of short steps the controller hears the end alone
+    TimePoint since;           ///< without a link
+    TimePoint answer_by;  ///< when its supervisor must have said something since it was told to
+                          ///< end; unset: it need not
     std::optional<StepDone> done;
     bool is_end_due = false;  ///< it is to be told when its output is stored, or has had its time
     TimePoint due_since;      ///< unset until the next tick
     std::vector<ToAgent> waiting;  ///< orders until the supervisor dials in
   };
-  void tell(const FromAgent& message) {
+  void send(const FromAgent& message) {
     if (is_connected_) world_.send_controller(message);
   }
   void order(const StepId& id, Step& step, const ToAgent& message);
-  void tell_running(const StepId& id, Step& step);
+  void report_running(const StepId& id, Step& step);
   void finish(const StepId& id, Step& step, StepDone done);
-  void tell_end(const StepId& id, Step& step);
+  void report_end(const StepId& id, Step& step);
   void lose(const StepId& id, Step& step);
   void report_clean(JobId job, std::uint32_t attempt);
   bool has_live_step(JobId job, std::uint32_t attempt) const;
   bool is_stale(const LaunchStep& launch) const;
   bool is_left(const LaunchStep& launch) const;
-  void tell_lost(const StepId& id, std::uint64_t launch_key, std::uint32_t node_rank);
+  void report_lost(const StepId& id, std::uint64_t launch_key, std::uint32_t node_rank);
   Step& find_again(const StepId& id, std::uint64_t launch_key);
   void look_for(const FindSteps& wanted, TimePoint now);
   void look_for(const KnownStep& wanted, TimePoint now);

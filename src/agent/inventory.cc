@@ -51,7 +51,7 @@ std::string find_machine_id() {
 
 }  // namespace
 
-RegisterNode take_inventory(const NodeConfig* pretend) {
+RegisterNode measure_inventory(const NodeConfig* pretend) {
   RegisterNode node;
   utsname name{};
   ::uname(&name);

@@ -8,7 +8,7 @@ namespace muster {
 
 /// The registration without name and steps. With `pretend` not null, what that node's configuration
 /// says it has.
-RegisterNode take_inventory(const NodeConfig* pretend);
+RegisterNode measure_inventory(const NodeConfig* pretend);
 
 /// Load and free memory now.
 Heartbeat measure_host();

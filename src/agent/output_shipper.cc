@@ -33,7 +33,7 @@ void OutputShipper::ask_anew() {
 
 void OutputShipper::on_tick(TimePoint now) {
   look();
-  keep_within_bounds();
+  enforce_bounds();
   const bool is_waiting = std::ranges::any_of(files_, [](const auto& entry) {
     const File& file = entry.second;
     return file.is_asked && (!file.is_known || file.sent > file.stored || file.is_end_sent);
@@ -131,7 +131,7 @@ void OutputShipper::on_received(const OutputReceived& answer, TimePoint now) {
 }
 
 /// A long silence of the controller must not fill the node's disk.
-void OutputShipper::keep_within_bounds() {
+void OutputShipper::enforce_bounds() {
   std::uint64_t kept = 0;
   for (const auto& [name, file] : files_)
     kept += file.size - std::min(file.size, std::max(file.stored, file.given_up));

@@ -86,7 +86,7 @@ class OutputShipper {
   void ask_anew();
   void send(TimePoint now);
   bool send_piece(const OutputFileName& name, File& file, TimePoint now);
-  void keep_within_bounds();
+  void enforce_bounds();
   OutputSent message_of(const OutputFileName& name, TimePoint now) const;
 
   OutputWorld& world_;

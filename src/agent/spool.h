@@ -91,11 +91,11 @@ class Spool {
   /// Bytes of each log that could not be read when it was opened.
   std::map<std::uint64_t, std::uint64_t> damage_;
   std::uint64_t known_damage_ = 0;  ///< of them, what the controller has been asked about
-  struct Place {
+  struct LaunchRef {
     std::uint64_t generation = 0;  ///< of its log
     std::uint64_t launch_key = 0;
   };
-  std::map<StepId, Place> open_;                  ///< unacknowledged steps
+  std::map<StepId, LaunchRef> open_;              ///< unacknowledged steps
   std::map<std::uint64_t, std::size_t> offsets_;  ///< how far each log has been read for ends
   std::map<StepId, StepDone> ends_;
 };

@@ -6,7 +6,7 @@
 
 namespace muster {
 
-Status judge_write(const TimeTaken& taken) {
+Status judge_write(const ElapsedTime& taken) {
   if (taken.passed <= kStaleAfter) return {};
   if (taken.ran > kStaleAfter)
     return fail(ErrorCode::kUnavailable,

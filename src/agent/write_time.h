@@ -11,7 +11,7 @@ namespace muster {
 inline constexpr Duration kStaleAfter = Duration::seconds(5);
 
 /// How long a piece of work took.
-struct TimeTaken {
+struct ElapsedTime {
   Duration passed;  ///< by the steady clock
   Duration ran;     ///< of that, the time in which this process was not stopped
 };
@@ -19,6 +19,6 @@ struct TimeTaken {
 /// Errors: the record is in the spool, but too late for the launch.
 /// - kUnavailable: the disk took that long, which is the node's fault.
 /// - kDeadlineExceeded: this process stood still, which is nobody's fault.
-Status judge_write(const TimeTaken& taken);
+Status judge_write(const ElapsedTime& taken);
 
 }  // namespace muster

@@ -249,13 +249,13 @@ TEST(Places, FollowTheLabels) {
   put(DocumentKind::kWorkspace, 1, 0, "w");
   put(DocumentKind::kProject, 1, 1, "p");
   ExperimentLabels labels;
-  EXPECT_EQ(place_of(catalog, labels).project, kFirstWorkspaceId);
+  EXPECT_EQ(workspace_ids_of(catalog, labels).project, kFirstWorkspaceId);
   labels.workspace = "w";
   labels.project = "p";
-  EXPECT_EQ(place_of(catalog, labels).workspace, 2U);
-  EXPECT_EQ(place_of(catalog, labels).project, 2U);
+  EXPECT_EQ(workspace_ids_of(catalog, labels).workspace, 2U);
+  EXPECT_EQ(workspace_ids_of(catalog, labels).project, 2U);
   labels.workspace = "gone";
-  EXPECT_EQ(place_of(catalog, labels).workspace, kFirstWorkspaceId);
+  EXPECT_EQ(workspace_ids_of(catalog, labels).workspace, kFirstWorkspaceId);
 }
 
 }  // namespace

@@ -222,13 +222,13 @@ Result<HttpRequest> parse_target(std::string_view target) {
 /// Later headers win: a program's own token goes before a browser's cookie.
 HttpService::GivenToken HttpService::token_of(const kj::HttpHeaders& headers) const {
   GivenToken given;
-  const auto take = [&](kj::StringPtr header) {
+  const auto use = [&](kj::StringPtr header) {
     given = {std::string(bearer(view_of(header))), false};
   };
   KJ_IF_MAYBE (header, headers.get(ids_.cookie))
     given = {std::string(cookie_value(view_of(*header), "auth")), true};
-  KJ_IF_MAYBE (header, headers.get(ids_.allocation_token)) take(*header);
-  KJ_IF_MAYBE (header, headers.get(ids_.authorization)) take(*header);
+  KJ_IF_MAYBE (header, headers.get(ids_.allocation_token)) use(*header);
+  KJ_IF_MAYBE (header, headers.get(ids_.authorization)) use(*header);
   return given;
 }
 
@@ -285,8 +285,9 @@ kj::Promise<Result<Caller>> HttpService::caller_of(const std::string& token) {
       });
 }
 
-Counter::Place HttpService::place_for(const Caller& caller) {
-  return busy_.take(name_of(caller), caller.identity.is_operator ? SIZE_MAX : user_requests_max_);
+Counter::Slot HttpService::slot_for(const Caller& caller) {
+  return busy_.acquire(name_of(caller),
+                       caller.identity.is_operator ? SIZE_MAX : user_requests_max_);
 }
 
 kj::Promise<HttpReply> HttpService::answer(HttpRequest request, const Result<Caller>& caller) {
@@ -418,12 +419,12 @@ kj::Promise<void> HttpService::proxied(const ProxyTarget& target, kj::HttpMethod
   // A place among the callers, for as long as the service answers.
   auto answered =
       found.then([this, &asked, &wanted, &response](Result<Caller> caller) -> kj::Promise<void> {
-        const auto place = caller.has_value() ? place_for(*caller) : nullptr;
-        if (caller.has_value() && place == nullptr)
+        const auto slot = caller.has_value() ? slot_for(*caller) : nullptr;
+        if (caller.has_value() && slot == nullptr)
           return send(error_reply(too_many(caller->claims.user_name)), response);
         return hand_on(asked, wanted, caller)
             .then([this, &response](ProxyAnswer answer) { return send(kj::mv(answer), response); })
-            .attach(kj::heap<Counter::Place>(place));
+            .attach(kj::heap<Counter::Slot>(slot));
       });
   // A client that has left keeps no place while its service thinks.
   return answered.attach(kj::mv(call)).attach(kj::mv(held)).exclusiveJoin(until_client_leaves());
@@ -499,8 +500,8 @@ kj::Promise<void> HttpService::answer_caller(HttpRequest request, GivenToken giv
         .then([this] { connection_.shutdownWrite(); });
   }
   must_prove_ = false;
-  auto place = caller.has_value() ? place_for(*caller) : nullptr;
-  if (caller.has_value() && place == nullptr)
+  auto slot = caller.has_value() ? slot_for(*caller) : nullptr;
+  if (caller.has_value() && slot == nullptr)
     return send(error_reply(too_many(caller->claims.user_name)), response);
   const std::uint64_t most = !caller.has_value()    ? kStrangerBodyMax
                              : brings_code(request) ? kCodeBodyMax
@@ -535,7 +536,7 @@ kj::Promise<void> HttpService::answer_caller(HttpRequest request, GivenToken giv
                                "the request's body did not come in time");
           })
       .then([this, &response](HttpReply reply) { return send(std::move(reply), response); })
-      .attach(kj::heap<Counter::Place>(std::move(place)),
+      .attach(kj::heap<Counter::Slot>(std::move(slot)),
               kj::heap<std::unique_ptr<BodyBook::Share>>(std::move(share)));
 }
 

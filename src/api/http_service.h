@@ -89,7 +89,7 @@ class HttpService final : public kj::HttpService {
   kj::Promise<void> answer_caller(HttpRequest request, GivenToken given, Result<Caller> caller,
                                   Exchange exchange);
   /// Null: the caller has as many under way as he may.
-  Counter::Place place_for(const Caller& caller);
+  Counter::Slot slot_for(const Caller& caller);
   kj::Promise<HttpReply> answer(HttpRequest request, const Result<Caller>& caller);
   kj::Promise<HttpReply> answer_living(const Route& route, HttpRequest request);
   kj::Promise<void> proxied(const ProxyTarget& target, kj::HttpMethod method,

@@ -95,13 +95,13 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
     if (!result.has_value()) [[unlikely]] {                                \
       return ::tl::unexpected<::muster::Error>(std::move(result).error()); \
     }                                                                      \
-    ::muster::detail::take(std::move(result));                             \
+    ::muster::detail::unwrap(std::move(result));                           \
   })
 
 namespace muster::detail {
 template <class T>
-T take(Result<T>&& result) {
+T unwrap(Result<T>&& result) {
   return std::move(result).value();
 }
-inline void take(Status&&) {}
+inline void unwrap(Status&&) {}
 }  // namespace muster::detail

@@ -109,7 +109,7 @@ void Engine::draft_and_apply(Command& command) {
                               "filter, stands alone",
                               "make several requests of it"}));
   }
-  if (command.requests.size() == 1 && module_for(command.requests.front()).take(command)) return;
+  if (command.requests.size() == 1 && module_for(command.requests.front()).accept(command)) return;
   Draft draft(state_, now_);
   std::vector<Reply> replies = draft_replies(draft, command);
   const bool is_refused =

@@ -90,7 +90,7 @@ TEST(HistoryCheck, ItIsReadBesideItsWriter) {
 TEST(HistoryStore, KnowsWhoWroteItAndTheHighestJob) {
   Replayed all([](std::size_t) { return true; });
   EXPECT_EQ(all.store->mark()->epoch, Epoch());
-  ASSERT_TRUE(all.store->take_over(Epoch(7)).has_value());
+  ASSERT_TRUE(all.store->acquire(Epoch(7)).has_value());
   JobId highest;
   for (const HistoryObject& object : all.objects) {
     if (const auto* job = std::get_if<JobView>(&object)) highest = std::max(highest, job->id);

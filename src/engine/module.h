@@ -26,7 +26,7 @@ class Module {
 
   /// True: the module has taken the whole command, answers it in its own time, and it is not
   /// drafted.
-  virtual bool take(Command& command) = 0;
+  virtual bool accept(Command& command) = 0;
   /// Drafts what the request means. Requires: the request is of this module's kinds.
   virtual Reply handle(Draft& draft, const PreparedRequest& request, const Identity& identity) = 0;
   /// A draft is about to be applied: what it sends beside its events.

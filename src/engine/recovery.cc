@@ -195,7 +195,7 @@ Result<StartRecovery> recover_beside_history(Journal& journal, ClusterState& sta
   StartRecovery start;
   ReplayRecorder recorder(state, known);
   start.report = TRY(recover(journal, state, &recorder, {.history = known}));
-  start.unprojected = recorder.take();
+  start.unprojected = recorder.extract_records();
   start.verdict = judge_history(mark, is_same_past, last, start.report, state);
   return start;
 }

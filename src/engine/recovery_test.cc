@@ -70,7 +70,7 @@ TEST(Recovery, FromBatchesFromACheckpointAndFromBoth) {
   const History history;
   const std::size_t all = history.log.batches().size();
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   ASSERT_TRUE(append(*journal, history, 0, all).has_value());
   expect_recovers(*journal, history, all, all);
   for (std::size_t at = 1; at <= all; ++at) {
@@ -111,7 +111,7 @@ TEST(Recovery, ACheckpointThatOvertookHistoryHidesNoEnd) {
                  << "history has " << watermark << " of " << all << " batches");
     FaultyDisk disk(1);
     auto journal = opened();
-    ASSERT_TRUE(journal->take_lead().has_value());
+    ASSERT_TRUE(journal->acquire_leadership().has_value());
     ASSERT_TRUE(append(*journal, history, 0, all).has_value());
     for (const std::size_t at : {all / 4, all / 2, all - 1})
       ASSERT_TRUE(write_checkpoint_at(*journal, history, at).has_value());
@@ -133,7 +133,7 @@ TEST(Recovery, AHistoryThatWasLostIsTold) {
   const History history;
   const std::size_t all = history.log.batches().size();
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   ASSERT_TRUE(append(*journal, history, 0, all).has_value());
   ASSERT_TRUE(write_checkpoint_at(*journal, history, all / 2).has_value());
   while (!journal->truncate(Seq(all), 100).value()) {
@@ -158,7 +158,7 @@ TEST(Recovery, EveryFlippedBitOfABatchIsFound) {
   FaultyDisk disk(1);
   const History history;
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   ASSERT_TRUE(append(*journal, history, 0, 6).has_value());
   const std::string record = records::encode_batch(*history.log.batches()[4]);
   for (std::size_t bit = 0; bit < record.size() * 8; bit += 7) {
@@ -180,7 +180,7 @@ TEST(Recovery, ADamagedSliceAndAWrongStateAreFound) {
   FaultyDisk disk(1);
   const History history;
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   ASSERT_TRUE(append(*journal, history, 0, 9).has_value());
   ASSERT_TRUE(write_checkpoint_at(*journal, history, 5).has_value());
   ASSERT_NO_FATAL_FAILURE(damage("UPDATE checkpoints SET state_hash = state_hash + 1"));
@@ -200,7 +200,7 @@ TEST(Recovery, StopsAtTheBatchThatIsAskedFor) {
   FaultyDisk disk(1);
   const History history;
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   ASSERT_TRUE(append(*journal, history, 0, 9).has_value());
   ClusterState state;
   ASSERT_TRUE(recover(*journal, state, nullptr, {.until = Seq(5)}).has_value());
@@ -211,7 +211,7 @@ TEST(Recovery, ALostSliceIsDamageAndNotAnEmptyState) {
   FaultyDisk disk(1);
   const History history;
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   ASSERT_TRUE(append(*journal, history, 0, 9).has_value());
   ASSERT_TRUE(write_checkpoint_at(*journal, history, 5).has_value());
   sqlite3* raw = nullptr;
@@ -227,7 +227,7 @@ TEST(Recovery, AnEventOfANewerVersionStopsTheStartByName) {
   FaultyDisk disk(1);
   const History history;
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   ASSERT_TRUE(append(*journal, history, 0, 9).has_value());
   const auto bytes_of = [](EventBody body) {
     EventBatch batch;
@@ -266,7 +266,7 @@ TEST(RecoveryProperty, TheStateIsTheOneThatWasAcknowledged) {
     Rng rng(seed);
     FaultyDisk disk(seed);
     auto journal = opened();
-    ASSERT_TRUE(journal->take_lead().has_value());
+    ASSERT_TRUE(journal->acquire_leadership().has_value());
     std::size_t acknowledged = 0;
     std::size_t tried = 0;
     disk.arm(rng.chance(0.5) ? Fault::kPowerLoss : Fault::kAnyError, 1 + rng.below(150),

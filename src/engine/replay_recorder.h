@@ -16,7 +16,7 @@ class ReplayRecorder final : public ApplyObserver {
   ReplayRecorder(const ClusterState& state, Seq watermark) : state_(state), watermark_(watermark) {}
   void attempt_ended(const Job& job, TimePoint now) override;
   void step_ended(const Job& job, const StepState& step, TimePoint now) override;
-  std::vector<HistoryRecord> take() { return std::move(records_); }
+  std::vector<HistoryRecord> extract_records() { return std::move(records_); }
 
  private:
   const ClusterState& state_;

@@ -39,7 +39,7 @@ class Channel {
   }
   /// Removes and returns everything pushed so far, perhaps nothing; never waits. Clears the
   /// eventfd.
-  std::vector<T> take() {
+  std::vector<T> receive_all() {
     std::uint64_t count = 0;
     [[maybe_unused]] const auto ignored = ::read(fd_, &count, sizeof count);
     const std::lock_guard lock(mutex_);
@@ -72,13 +72,13 @@ class Credits {
   Credits(const Credits&) = delete;
   Credits& operator=(const Credits&) = delete;
   /// Takes a credit; blocks while there is none.
-  void take() {
+  void acquire() {
     std::unique_lock lock(mutex_);
     given_.wait(lock, [this] { return left_ > 0; });
     --left_;
   }
   /// Returns a credit and wakes a thread that waits for one. Never blocks for long.
-  void give() {
+  void release() {
     {
       const std::lock_guard lock(mutex_);
       ++left_;

@@ -19,9 +19,9 @@ TEST(Channel, KeepsTheOrderAndWakesItsReader) {
   EXPECT_FALSE(is_readable(channel.fd(), 0));
   for (int i = 0; i < 3; ++i) channel.push(i);
   EXPECT_TRUE(is_readable(channel.fd(), 0));
-  EXPECT_EQ(channel.take(), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(channel.receive_all(), (std::vector<int>{0, 1, 2}));
   EXPECT_FALSE(is_readable(channel.fd(), 0));
-  EXPECT_TRUE(channel.take().empty());
+  EXPECT_TRUE(channel.receive_all().empty());
 }
 
 /// Meant for ThreadSanitizer: what is pushed is seen whole, once, in each sender's order, and no
@@ -31,7 +31,7 @@ TEST(Channel, TellsHowManyWait) {
   channel.push(1);
   channel.push(2);
   EXPECT_EQ(channel.size(), 2U);
-  channel.take();
+  channel.receive_all();
   EXPECT_EQ(channel.size(), 0U);
 }
 
@@ -42,17 +42,17 @@ TEST(Credits, ASenderWaitsUntilTheReceiverHasKeptUp) {
   Channel<int> channel;
   std::thread sender([&] {
     for (int i = 0; i < kValues; ++i) {
-      credits.take();
+      credits.acquire();
       channel.push(i);
     }
   });
   int received = 0;
   while (received < kValues) {
-    const std::vector<int> values = channel.take();
+    const std::vector<int> values = channel.receive_all();
     EXPECT_LE(values.size(), static_cast<std::size_t>(kCredits));
     for (const int value : values) {
       EXPECT_EQ(value, received++);
-      credits.give();
+      credits.release();
     }
   }
   sender.join();
@@ -73,12 +73,12 @@ TEST(Channel, ManySendersLoseNothing) {
   std::size_t total = 0;
   while (total < kSenders * kEach) {
     ASSERT_TRUE(is_readable(channel.fd(), 10'000)) << "a wake-up was missed after " << total;
-    for (const auto& value : channel.take()) {
+    for (const auto& value : channel.receive_all()) {
       EXPECT_EQ(value->second, next[value->first]++);
       ++total;
     }
   }
-  EXPECT_TRUE(channel.take().empty());
+  EXPECT_TRUE(channel.receive_all().empty());
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ inline void put_bytes(soci::blob& blob, std::string_view bytes) {
   blob.trim(0);
   if (!bytes.empty()) blob.write(0, bytes.data(), bytes.size());
 }
-inline std::string take_bytes(soci::blob& blob) {
+inline std::string get_bytes(soci::blob& blob) {
   std::string bytes(blob.get_len(), '\0');
   if (!bytes.empty()) blob.read(0, bytes.data(), bytes.size());
   return bytes;

@@ -51,7 +51,7 @@ std::vector<MetricQuestion> rating_questions(const RatingTask& task) {
   return questions;
 }
 
-void take_ratings(RatingTask& task, MetricAnswers& answers) {
+void fill_in_ratings(RatingTask& task, MetricAnswers& answers) {
   for (RatedCheckpoint& one : task.checkpoints) one.metric = answers.next<MetricAtQuestion>();
 }
 
@@ -68,7 +68,7 @@ void Collector::on_batch(const EventBatch& batch) {
 void Collector::consider(ExperimentId id) {
   // One at a time for an experiment: the answer decides whether another is needed.
   if (!is_due(state_.experiments().find(id)) || !in_flight_.insert(id).second) return;
-  keep_(collect(id));
+  detach_(collect(id));
 }
 
 kj::Promise<void> Collector::collect(ExperimentId id) {
@@ -80,7 +80,7 @@ kj::Promise<void> Collector::collect(ExperimentId id) {
       .then([this, id, task = std::move(task), retention = experiment.retention](
                 Result<MetricAnswers> answers) mutable -> kj::Promise<bool> {
         if (!answers.has_value()) return false;
-        take_ratings(task, *answers);
+        fill_in_ratings(task, *answers);
         return submit_(CollectCheckpoints{
                            id, retention,
                            not_kept(task.checkpoints, retention, task.smaller_is_better)})

@@ -28,21 +28,22 @@ RatingTask rating_task(const ClusterState& state, const Experiment& experiment);
 /// What the metric store is asked for the metrics, one question for each checkpoint.
 std::vector<MetricQuestion> rating_questions(const RatingTask& task);
 /// Fills in the metrics. Requires: the answers are those to rating_questions(task).
-void take_ratings(RatingTask& task, MetricAnswers& answers);
+void fill_in_ratings(RatingTask& task, MetricAnswers& answers);
 
 class Collector {
  public:
   using Measure = std::function<kj::Promise<Result<MetricAnswers>>(std::vector<MetricQuestion>)>;
   /// To the core; the replies come once it has said what happened.
   using Submit = std::function<kj::Promise<std::vector<Reply>>(PreparedRequest)>;
-  /// `keep`: runs a promise to its end. Lifetime: the state outlives it.
-  using Keep = std::function<void(kj::Promise<void>)>;
-  Collector(const ClusterState& state, kj::Timer& timer, Measure measure, Submit submit, Keep keep)
+  /// `detach`: runs a promise to its end. Lifetime: the state outlives it.
+  using Detach = std::function<void(kj::Promise<void>)>;
+  Collector(const ClusterState& state, kj::Timer& timer, Measure measure, Submit submit,
+            Detach detach)
       : state_(state),
         timer_(timer),
         measure_(std::move(measure)),
         submit_(std::move(submit)),
-        keep_(std::move(keep)) {}
+        detach_(std::move(detach)) {}
 
   /// Looks at all experiments: once, at the beginning.
   void begin();
@@ -57,7 +58,7 @@ class Collector {
   kj::Timer& timer_;
   Measure measure_;
   Submit submit_;
-  Keep keep_;
+  Detach detach_;
   std::set<ExperimentId> in_flight_;
 };
 

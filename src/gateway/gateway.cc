@@ -110,7 +110,7 @@ Gateway::Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica,
             command.requests.push_back(std::move(request));
             return send(std::move(command));
           },
-          [this](kj::Promise<void> promise) { keep(kj::mv(promise)); }) {}
+          [this](kj::Promise<void> promise) { detach(kj::mv(promise)); }) {}
 
 kj::Promise<std::vector<Reply>> Gateway::submit(const Identity& identity,
                                                 std::vector<Request> requests, RequestId id) {
@@ -192,7 +192,7 @@ kj::Promise<std::vector<Reply>> Gateway::submit_configured(const Identity& ident
     // All of a turn: a configuration takes as long as a portion of a list.
     return ListTurns::kCostMax;
   };
-  return turns_.take(identity.user, read)
+  return turns_.run(identity.user, read)
       .then([this, prepared, identity, id, names]() -> kj::Promise<std::vector<Reply>> {
         if (!(*prepared)->has_value()) return refusals(1, (*prepared)->error());
         Command command = begin_command(identity, id, names);

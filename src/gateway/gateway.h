@@ -112,7 +112,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
     collector_.begin();
   }
   /// Runs a promise to its end; what it answers is its own business.
-  void keep(kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }
+  void detach(kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }
 
   // From the core, in the order in which it said them.
   void on_update(const DurableUpdate& update);
@@ -159,8 +159,8 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   /// A validation of an experiment that the searcher metric has not been reported of.
   bool is_first_validation(const MetricReport& report) const;
   std::optional<Error> wrong_for_search(const MetricReport& report) const;
-  kj::Promise<std::optional<Error>> tell_search(const Identity& identity,
-                                                const MetricReport& report);
+  kj::Promise<std::optional<Error>> report_to_search(const Identity& identity,
+                                                     const MetricReport& report);
   kj::Promise<std::optional<Error>> send_token(const Identity& identity, const Query& query,
                                                SendPage send);
   void taskFailed(kj::Exception&&) override {}

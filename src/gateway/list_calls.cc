@@ -69,9 +69,8 @@ class JobStream {
   kj::Promise<void> look_on() {
     if (listing_.is_done() || waiting_.size() >= count_max_) return kj::READY_NOW;
     return turns_
-        .take(
-            user_,
-            [this] { return replica_.add_waiting(query_.filter, listing_, count_max_, waiting_); })
+        .run(user_,
+             [this] { return replica_.add_waiting(query_.filter, listing_, count_max_, waiting_); })
         .then([this] { return look_on(); });
   }
   kj::Promise<void> go_on() {
@@ -81,7 +80,7 @@ class JobStream {
       return slice_.cost;
     };
     // Made in the user's turn; sent without one, at the client's pace.
-    return turns_.take(user_, made)
+    return turns_.run(user_, made)
         .then([this] { return sender_.send(std::exchange(slice_.pages, nullptr)); })
         .then([this] { return go_on(); });
   }
@@ -122,7 +121,7 @@ class HistoryStream {
       return sender_.finish();
     }
     if (listing_.needs_memory()) {
-      return turns_.take(user_, [this] { return replica_.read_live(listing_); }).then([this] {
+      return turns_.run(user_, [this] { return replica_.read_live(listing_); }).then([this] {
         return go_on();
       });
     }

@@ -6,7 +6,7 @@
 // users.
 namespace muster {
 
-kj::Promise<void> ListTurns::take(UserId user, std::function<std::size_t()> work) {
+kj::Promise<void> ListTurns::run(UserId user, std::function<std::size_t()> work) {
   if (spent_ < kCostMax && waiting_.is_empty()) {
     spend(work());
     return kj::READY_NOW;

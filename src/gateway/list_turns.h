@@ -22,7 +22,7 @@ class ListTurns final : private kj::TaskSet::ErrorHandler {
   /// it showed. At once when little such work was done since other events were last looked for,
   /// else in turn, users by turns. Fulfilled when it has run; dropping the promise before that
   /// means that it never runs.
-  kj::Promise<void> take(UserId user, std::function<std::size_t()> work);
+  kj::Promise<void> run(UserId user, std::function<std::size_t()> work);
 
   /// What is made of lists between two looks at other events, in jobs: about a millisecond.
   static constexpr std::size_t kCostMax = 256;

@@ -15,8 +15,8 @@ class ListTurnsTest : public ::testing::Test {
  protected:
   ListTurnsTest() : io(kj::setupAsyncIo()), turns(io.provider->getTimer()) {}
   ~ListTurnsTest() noexcept override = default;
-  kj::Promise<void> take(UserId user, char mark, std::size_t cost = ListTurns::kCostMax) {
-    return turns.take(user, [this, mark, cost] {
+  kj::Promise<void> run(UserId user, char mark, std::size_t cost = ListTurns::kCostMax) {
+    return turns.run(user, [this, mark, cost] {
       order += mark;
       return cost;
     });
@@ -32,39 +32,39 @@ class ListTurnsTest : public ::testing::Test {
 };
 
 TEST_F(ListTurnsTest, LittleIsDoneAtOnce) {
-  auto first = take(kAliceId, 'a', 10);
-  auto second = take(kAliceId, 'b', 10);
+  auto first = run(kAliceId, 'a', 10);
+  auto second = run(kAliceId, 'b', 10);
   EXPECT_EQ(order, "ab");
 }
 
 TEST_F(ListTurnsTest, APortionAndThenEverybodyElse) {
-  auto first = take(kAliceId, 'a');
-  auto second = take(kAliceId, 'b');
-  auto third = take(kAliceId, 'c');
+  auto first = run(kAliceId, 'a');
+  auto second = run(kAliceId, 'b');
+  auto third = run(kAliceId, 'c');
   EXPECT_EQ(order, "a");
   look_outside();
   EXPECT_EQ(order, "ab");
   third.wait(io.waitScope);
   EXPECT_EQ(order, "abc");
   look_outside();
-  auto fourth = take(kAliceId, 'd');
+  auto fourth = run(kAliceId, 'd');
   EXPECT_EQ(order, "abcd") << "nothing was done since";
 }
 
 TEST_F(ListTurnsTest, SmallSlicesShareAPortion) {
-  auto first = take(kAliceId, 'a');
-  auto second = take(kAliceId, 'b', ListTurns::kCostMax / 2);
-  auto third = take(kAliceId, 'c', ListTurns::kCostMax / 2);
-  auto fourth = take(kAliceId, 'd');
+  auto first = run(kAliceId, 'a');
+  auto second = run(kAliceId, 'b', ListTurns::kCostMax / 2);
+  auto third = run(kAliceId, 'c', ListTurns::kCostMax / 2);
+  auto fourth = run(kAliceId, 'd');
   look_outside();
   EXPECT_EQ(order, "abc");
 }
 
 TEST_F(ListTurnsTest, UsersTakeTurns) {
-  auto a = take(kAliceId, 'a');
-  auto b = take(kAliceId, 'b');
-  auto c = take(kAliceId, 'c');
-  auto d = take(kBobId, 'd');
+  auto a = run(kAliceId, 'a');
+  auto b = run(kAliceId, 'b');
+  auto c = run(kAliceId, 'c');
+  auto d = run(kBobId, 'd');
   d.wait(io.waitScope);
   EXPECT_EQ(order.substr(0, 3).find('d'), order.size() - 1) << order;
   c.wait(io.waitScope);
@@ -72,9 +72,9 @@ TEST_F(ListTurnsTest, UsersTakeTurns) {
 }
 
 TEST_F(ListTurnsTest, WhoHasLeftHasNoTurn) {
-  auto first = take(kAliceId, 'a');
-  auto last = take(kAliceId, 'c');
-  { auto gone = take(kBobId, 'b'); }
+  auto first = run(kAliceId, 'a');
+  auto last = run(kAliceId, 'c');
+  { auto gone = run(kBobId, 'b'); }
   last.wait(io.waitScope);
   for (int i = 0; i < 3; ++i) look_outside();
   EXPECT_EQ(order, "ac");

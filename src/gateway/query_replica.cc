@@ -147,7 +147,7 @@ constexpr std::size_t kLooksPerJob = 16;
 /// Whether the filter's ids name it. Of an array's record those elements alone stay in its view.
 bool is_named(const Job& job, JobView& view, const JobFilter& filter) {
   const bool is_whole = filter.jobs.empty() || job.array == nullptr || job.array_index;
-  return is_whole || keep_named(view, job.array->remaining.indices, filter);
+  return is_whole || cut_to_named(view, job.array->remaining.indices, filter);
 }
 
 /// Slices that are remembered, in bytes.
@@ -163,9 +163,9 @@ ListSlice QueryReplica::make_slice(const Query& query, JobListing& listing,
   const std::size_t looked = walk(query.filter, listing, [&](const Job& job) {
     if (query.kind == QueryKind::kJobs) {
       const auto found = reasons.find(job.id);
-      const bool is_told =
+      const bool is_reported =
           found != reasons.end() && found->second.word != PendingReason::kNone && job.is_pending();
-      JobView view = is_told ? job_view(job, detail, &found->second) : job_view(job, detail);
+      JobView view = is_reported ? job_view(job, detail, &found->second) : job_view(job, detail);
       if (!is_named(job, view, query.filter)) return true;
       writer.add(std::move(view));
       ++shown;

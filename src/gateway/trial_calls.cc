@@ -92,7 +92,7 @@ kj::Promise<std::optional<Error>> Gateway::report(const Identity& identity, Metr
                          Result<ReportOutcome> outcome) -> kj::Promise<std::optional<Error>> {
     if (!outcome.has_value()) return std::optional<Error>(outcome.error());
     if (auto refused = refusal_of(*outcome, report)) return refused;
-    return tell_search(identity, report);
+    return report_to_search(identity, report);
   });
 }
 
@@ -142,8 +142,8 @@ std::optional<Error> Gateway::wrong_for_search(const MetricReport& report) const
                "the search compares trials by it"};
 }
 
-kj::Promise<std::optional<Error>> Gateway::tell_search(const Identity& identity,
-                                                       const MetricReport& report) {
+kj::Promise<std::optional<Error>> Gateway::report_to_search(const Identity& identity,
+                                                            const MetricReport& report) {
   if (searched_value(report) == nullptr && !is_first_validation(report))
     return std::optional<Error>();
   ReportTrial message{report.trial, report.run, static_cast<std::uint64_t>(report.steps_completed),

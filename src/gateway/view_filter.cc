@@ -46,7 +46,7 @@ bool matches(const JobView& job, const JobFilter& filter) {
          in_partition(job, filter.partitions) && ran_on(job, filter.nodes);
 }
 
-bool keep_named(JobView& job, const Bitmap& remaining, const JobFilter& filter) {
+bool cut_to_named(JobView& job, const Bitmap& remaining, const JobFilter& filter) {
   Bitmap named;
   for (const JobSelector& selector : filter.jobs) {
     if (selector.job != job.id) continue;

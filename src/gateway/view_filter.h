@@ -14,6 +14,6 @@ bool matches(const JobView& job, const JobFilter& filter);
 /// Cuts the view of an array's record down to those of its `remaining` elements that the filter
 /// names; a single one looks as if it had split off. False: it names none of them. Whatever else
 /// stays as it is. Source: Slurm 22.05.8, squeue -j 12_3.
-bool keep_named(JobView& job, const Bitmap& remaining, const JobFilter& filter);
+bool cut_to_named(JobView& job, const Bitmap& remaining, const JobFilter& filter);
 
 }  // namespace muster

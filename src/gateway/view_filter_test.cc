@@ -79,26 +79,26 @@ TEST(ViewFilter, OfAWaitingArrayTheNamedElementsAreShown) {
   JobView some = waiting_array();
   JobFilter filter;
   filter.jobs = {elements(Bitmap::range(2, 1)), elements(Bitmap::range(4, 9))};
-  EXPECT_TRUE(keep_named(some, Bitmap::range(1, 5), filter));
+  EXPECT_TRUE(cut_to_named(some, Bitmap::range(1, 5), filter));
   EXPECT_EQ(some.array_remaining, "2,4-5");
   EXPECT_EQ(some.array_remaining_count, 3U);
   EXPECT_FALSE(some.array_index);
 
   JobView one = waiting_array();
   filter.jobs = {elements(Bitmap::range(5, 9))};
-  EXPECT_TRUE(keep_named(one, Bitmap::range(1, 5), filter));
+  EXPECT_TRUE(cut_to_named(one, Bitmap::range(1, 5), filter));
   EXPECT_EQ(one.array_index, 5U);
   EXPECT_EQ(one.array_remaining, "");
 
   filter.jobs = {elements(Bitmap::range(6, 9))};
-  EXPECT_FALSE(keep_named(one, Bitmap::range(1, 5), filter));
+  EXPECT_FALSE(cut_to_named(one, Bitmap::range(1, 5), filter));
 }
 
 TEST(ViewFilter, AnArrayThatIsNamedIsShownWhole) {
   JobView whole = waiting_array();
   JobFilter filter;
   filter.jobs = {elements(Bitmap::range(2, 1)), {JobId(12), {}, false, std::nullopt}};
-  EXPECT_TRUE(keep_named(whole, Bitmap::range(1, 5), filter));
+  EXPECT_TRUE(cut_to_named(whole, Bitmap::range(1, 5), filter));
   EXPECT_EQ(whole.array_remaining, "1-5");
 }
 

@@ -22,9 +22,9 @@ struct OneStep {
     StepCreated created{StepId{job, 0, 0}, std::make_shared<const StepSpec>(), std::move(layout)};
     created.launch_key = 7;
     log.add({created});
-    tell();
+    report();
   }
-  void tell() {
+  void report() {
     for (; told < log.batches().size(); ++told) gateway.on_update({log.batches()[told], {}});
   }
   /// Nullopt: it waits still.
@@ -54,7 +54,7 @@ TEST(Wait, IsOverWhenTheStepEnds) {
   ended.step = StepId{rig.job, 0, 0};
   ended.exit = ExitStatus::exited(3);
   rig.log.add({ended});
-  rig.tell();
+  rig.report();
   const auto told = rig.wait(kj::mv(answer));
   ASSERT_TRUE(told && told->step);
   EXPECT_EQ(told->step->exit, ExitStatus::exited(3));

@@ -44,7 +44,7 @@ class Journal {
   // ---- the leader ----
 
   /// Takes the leadership: a fencing epoch above every earlier one, and above `beyond`.
-  virtual Result<Epoch> take_lead(Epoch beyond = Epoch(0)) = 0;
+  virtual Result<Epoch> acquire_leadership(Epoch beyond = Epoch(0)) = 0;
   /// Stores the batches in one transaction, durable on return; `clock` tells when. Requires:
   /// numbers without a gap after last(). Errors: kConflict when another controller has taken the
   /// lead; the caller must stop.

@@ -141,7 +141,7 @@ class SqliteJournal final : public Journal {
   SqliteJournal& operator=(const SqliteJournal&) = delete;
 
   // ---- Journal ----
-  Result<Epoch> take_lead(Epoch beyond) override;
+  Result<Epoch> acquire_leadership(Epoch beyond) override;
   Status append(const std::vector<EventBatchRef>& batches, const JournalClock& clock) override;
   Result<std::optional<JournalClock>> clock() override;
   Seq last() const override { return last_; }
@@ -202,7 +202,7 @@ void make_writable(soci::session& sql, int format) {
   transaction.commit();
 }
 
-Result<Epoch> SqliteJournal::take_lead(Epoch beyond) {
+Result<Epoch> SqliteJournal::acquire_leadership(Epoch beyond) {
   long long epoch = 0;
   TRY(sql_guard([&] {
     const long long least = stored(beyond.value());
@@ -320,7 +320,7 @@ Result<CheckpointSeal> SqliteJournal::read_checkpoint(
          soci::use(generation), soci::into(record), soci::into(digest, has_digest));
     select.execute();
     while (select.fetch()) {
-      rows.push_back({take_bytes(record),
+      rows.push_back({get_bytes(record),
                       has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt});
     }
   }));
@@ -356,7 +356,7 @@ Status SqliteJournal::follow(Seq after, const std::function<Status(const EventBa
              soci::into(digest, has_digest));
         select.execute();
         while (outcome.has_value() && select.fetch()) {
-          const std::string bytes = take_bytes(record);
+          const std::string bytes = get_bytes(record);
           outcome = check_digest(
               bits_of(place), bytes,
               has_digest == soci::i_ok ? std::optional(bits_of(digest)) : std::nullopt, "batch");
@@ -387,11 +387,11 @@ Result<std::optional<BatchMark>> SqliteJournal::mark(Seq seq) {
     soci::blob record(sql_->session);
     sql_->session << "SELECT record FROM batches WHERE seq = :s", soci::use(number),
         soci::into(record);
-    if (sql_->session.got_data()) batch = take_bytes(record);
+    if (sql_->session.got_data()) batch = get_bytes(record);
     sql_->session << "SELECT record FROM slices WHERE position = 0 AND generation IN (SELECT "
                      "generation FROM checkpoints WHERE seq = :s) LIMIT 1",
         soci::use(number), soci::into(record);
-    if (sql_->session.got_data()) slice = take_bytes(record);
+    if (sql_->session.got_data()) slice = get_bytes(record);
   }));
   // A batch that was truncated is known by the checkpoint at it.
   if (!batch.empty()) return mark_of(TRY(records::decode_batch(batch)));
@@ -412,7 +412,7 @@ Result<std::string> SqliteJournal::read_blob(BlobId id) {
     sql_->session << "SELECT bytes, digest FROM blobs WHERE id = :id", soci::use(key),
         soci::into(record), soci::into(digest, has_digest);
     is_found = sql_->session.got_data();
-    if (is_found) bytes = take_bytes(record);
+    if (is_found) bytes = get_bytes(record);
   }));
   if (!is_found) return fail(ErrorCode::kNotFound, "no blob " + std::to_string(id.value()));
   TRY(check_digest(id.value(), bytes,

@@ -93,7 +93,7 @@ int execute(const char* sql) {
 TEST(SqliteJournal, KeepsBatchesBlobsAndCheckpointsOverAReopening) {
   FaultyDisk disk(1);
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   auto first = std::make_shared<EventBatch>(*batch_of(Seq(1), "one"));
   first->blobs.push_back(
       BlobWrite{BlobId(4), "d", 4, std::make_shared<const std::string>("ab\0c", 4)});
@@ -113,7 +113,7 @@ TEST(SqliteJournal, KeepsBatchesBlobsAndCheckpointsOverAReopening) {
 TEST(SqliteJournal, ABlobGoesWithTheBatchThatNamesItLast) {
   FaultyDisk disk(1);
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   auto first = std::make_shared<EventBatch>(*batch_of(Seq(1), ""));
   first->blobs.push_back(BlobWrite{BlobId(1), "d", 1, std::make_shared<const std::string>("s")});
   auto second = std::make_shared<EventBatch>(*batch_of(Seq(2), ""));
@@ -127,7 +127,7 @@ TEST(SqliteJournal, ADamagedBlobIsNotHandedOut) {
   FaultyDisk disk(1);
   {
     auto journal = opened();
-    ASSERT_TRUE(journal->take_lead().has_value());
+    ASSERT_TRUE(journal->acquire_leadership().has_value());
     auto first = std::make_shared<EventBatch>(*batch_of(Seq(1), ""));
     for (const std::uint64_t id : {1, 2, 3})
       first->blobs.push_back(
@@ -149,7 +149,7 @@ TEST(SqliteJournal, ADamagedBlobIsNotHandedOut) {
 TEST(SqliteJournal, TruncatesUpToTheCheckpointInPieces) {
   FaultyDisk disk(1);
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   for (std::uint64_t i = 1; i <= 10; ++i)
     ASSERT_TRUE(journal->append({batch_of(Seq(i), "b")}).has_value());
   ASSERT_TRUE(write_checkpoint(*journal, Seq(6), {"x"}).has_value());
@@ -164,10 +164,10 @@ TEST(SqliteJournal, TruncatesUpToTheCheckpointInPieces) {
 TEST(SqliteJournal, AFencedControllerStoresNothingMore) {
   FaultyDisk disk(1);
   auto old_leader = opened();
-  ASSERT_TRUE(old_leader->take_lead().has_value());
+  ASSERT_TRUE(old_leader->acquire_leadership().has_value());
   ASSERT_TRUE(old_leader->append({batch_of(Seq(1), "mine")}).has_value());
   auto new_leader = opened();
-  EXPECT_GT(new_leader->take_lead().value(), Epoch(1));
+  EXPECT_GT(new_leader->acquire_leadership().value(), Epoch(1));
   EXPECT_EQ(old_leader->append({batch_of(Seq(2), "late")}).error().code, ErrorCode::kConflict);
   EXPECT_TRUE(new_leader->append({batch_of(Seq(2), "theirs")}).has_value());
   EXPECT_EQ(stored_batches(*new_leader, Seq(1)),
@@ -177,7 +177,7 @@ TEST(SqliteJournal, AFencedControllerStoresNothingMore) {
 TEST(SqliteJournal, AnUnfinishedCheckpointLeavesThePreviousOne) {
   FaultyDisk disk(1);
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   ASSERT_TRUE(journal->append({batch_of(Seq(1), "a"), batch_of(Seq(2), "b")}).has_value());
   ASSERT_TRUE(write_checkpoint(*journal, Seq(1), {"x", "y"}).has_value());
   ASSERT_TRUE(journal->begin_checkpoint().has_value());
@@ -201,7 +201,7 @@ TEST(SqliteJournal, WhatASyncDidNotKeepIsWrittenAnewByTheNextRun) {
     SCOPED_TRACE(seed);
     FaultyDisk disk(seed);
     auto journal = opened();
-    ASSERT_TRUE(journal->take_lead().has_value());
+    ASSERT_TRUE(journal->acquire_leadership().has_value());
     ASSERT_TRUE(journal->append({batch_of(Seq(1), "a")}).has_value());
     disk.arm(Fault::kSyncError, 1);
     ASSERT_FALSE(journal->append({batch_of(Seq(2), "b")}).has_value());
@@ -209,7 +209,7 @@ TEST(SqliteJournal, WhatASyncDidNotKeepIsWrittenAnewByTheNextRun) {
     journal = nullptr;
     disk.start_process();
     journal = opened();
-    ASSERT_TRUE(journal->take_lead().has_value());
+    ASSERT_TRUE(journal->acquire_leadership().has_value());
     const Seq next(journal->last().value() + 1);
     ASSERT_TRUE(journal->append({batch_of(next, "c")}).has_value());
     disk.kill_process();
@@ -224,7 +224,7 @@ TEST(SqliteJournal, WhatASyncDidNotKeepIsWrittenAnewByTheNextRun) {
 TEST(SqliteJournal, RefusesWorkOnAFullDiskAndGoesOnWhenThereIsRoom) {
   FaultyDisk disk(1);
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   ASSERT_TRUE(journal->append({batch_of(Seq(1), "before")}).has_value());
   disk.arm(Fault::kFull, 1, true);
   for (int i = 0; i < 3; ++i) {
@@ -249,7 +249,7 @@ TEST(SqliteJournal, ItsLogShrinksAgain) {
   {
     auto journal = open_sqlite_journal({path});
     ASSERT_TRUE(journal.has_value()) << journal.error().text();
-    ASSERT_TRUE((*journal)->take_lead().has_value());
+    ASSERT_TRUE((*journal)->acquire_leadership().has_value());
     const auto append = [&](std::uint64_t seq, std::size_t size) {
       const Status stored =
           (*journal)->append({batch_of(Seq(seq), std::string(size, 'x'))}, JournalClock());
@@ -314,7 +314,7 @@ TEST(SqliteJournal, AFileOfFormat1IsBroughtToThisOne) {
   ASSERT_EQ(execute(old), SQLITE_OK);
   EXPECT_FALSE(open_sqlite_journal({kPath, true}).has_value()) << "a reader changes nothing";
   auto journal = opened();
-  EXPECT_EQ(journal->take_lead().value(), Epoch(8));
+  EXPECT_EQ(journal->acquire_leadership().value(), Epoch(8));
   EXPECT_FALSE(journal->clock().value().has_value());
   ASSERT_TRUE(
       journal
@@ -346,14 +346,14 @@ TEST(SqliteJournal, AFileOfFormat2IsBroughtToThisOne) {
 TEST(SqliteJournal, TheLeadIsTakenBeyondWhatANodeHasMet) {
   FaultyDisk disk(1);
   auto journal = opened();
-  EXPECT_EQ(journal->take_lead(Epoch(50)).value(), Epoch(51));
-  EXPECT_EQ(journal->take_lead(Epoch(3)).value(), Epoch(52));
+  EXPECT_EQ(journal->acquire_leadership(Epoch(50)).value(), Epoch(51));
+  EXPECT_EQ(journal->acquire_leadership(Epoch(3)).value(), Epoch(52));
 }
 
 TEST(SqliteJournal, AReaderBesideItDisturbsNobody) {
   FaultyDisk disk(1);
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   ASSERT_TRUE(journal->append({batch_of(Seq(1), "a")}).has_value());
   auto reader = open_sqlite_journal({kPath, true});
   ASSERT_TRUE(reader.has_value()) << reader.error().text();
@@ -371,7 +371,7 @@ TEST(SqliteJournal, AReaderBesideItDisturbsNobody) {
 TEST(SqliteJournal, AReaderSeesOneStateWhateverIsTruncatedMeanwhile) {
   FaultyDisk disk(1);
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   for (std::uint64_t i = 1; i <= 10; ++i)
     ASSERT_TRUE(journal->append({batch_of(Seq(i), "b")}).has_value());
   ASSERT_TRUE(write_checkpoint(*journal, Seq(4), {"old"}).has_value());
@@ -388,7 +388,7 @@ TEST(SqliteJournal, AReaderSeesOneStateWhateverIsTruncatedMeanwhile) {
 TEST(SqliteJournal, AnOlderCheckpointStaysUntilHistoryHasPassedTheNewer) {
   FaultyDisk disk(1);
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   for (std::uint64_t i = 1; i <= 10; ++i)
     ASSERT_TRUE(journal->append({batch_of(Seq(i), "b")}).has_value());
   ASSERT_TRUE(write_checkpoint(*journal, Seq(4), {"old"}).has_value());
@@ -408,7 +408,7 @@ TEST(SqliteJournal, AnOlderCheckpointStaysUntilHistoryHasPassedTheNewer) {
 TEST(SqliteJournal, DamageIsCorruptionAndNothingElse) {
   FaultyDisk disk(1);
   auto journal = opened();
-  ASSERT_TRUE(journal->take_lead().has_value());
+  ASSERT_TRUE(journal->acquire_leadership().has_value());
   ASSERT_TRUE(journal->append({batch_of(Seq(1), std::string(20'000, 'x'))}).has_value());
   journal = nullptr;
   disk.rot(kPath, 0, std::string(100, '\xee'));
@@ -469,7 +469,7 @@ class Story {
     return is_done(opened.has_value() ? Status() : Status(fail(opened.error())));
   }
   bool lead() {
-    const auto epoch = journal_->take_lead();
+    const auto epoch = journal_->acquire_leadership();
     if (!is_done(epoch.has_value() ? Status() : Status(fail(epoch.error())))) return false;
     EXPECT_GT(*epoch, epoch_);
     epoch_ = *epoch;
@@ -513,15 +513,15 @@ class Story {
     for (const EventBatchRef& batch : group) bytes.push_back(records::encode_batch(*batch));
     if (is_stored) {
       ++acknowledged_;
-      take(bytes, blobs);
+      apply(bytes, blobs);
       uncertain_.reset();
     } else {
       uncertain_ = {std::move(bytes), std::move(blobs)};
     }
     EXPECT_EQ(journal_->last(), Seq(batches_.size()));
   }
-  void take(const std::vector<std::string>& bytes,
-            const std::map<std::uint64_t, std::optional<std::string>>& blobs) {
+  void apply(const std::vector<std::string>& bytes,
+             const std::map<std::uint64_t, std::optional<std::string>>& blobs) {
     batches_.insert(batches_.end(), bytes.begin(), bytes.end());
     for (const auto& [id, content] : blobs) {
       if (content) blobs_[id] = *content;
@@ -562,7 +562,7 @@ class Story {
       ASSERT_TRUE(uncertain_.has_value())
           << last.value() << " batches, " << batches_.size() << " acknowledged";
       ++ended_late_;
-      take(uncertain_->first, uncertain_->second);
+      apply(uncertain_->first, uncertain_->second);
     }
     uncertain_.reset();
     ASSERT_EQ(last.value(), batches_.size());

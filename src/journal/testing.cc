@@ -6,7 +6,7 @@
 
 namespace muster::testing {
 
-Result<Epoch> MemoryJournal::take_lead(Epoch beyond) {
+Result<Epoch> MemoryJournal::acquire_leadership(Epoch beyond) {
   return epoch_ = Epoch(std::max(epoch_.value(), beyond.value()) + 1);
 }
 

@@ -27,7 +27,7 @@ class MemoryJournal final : public Journal {
   std::size_t tidy_count() const { return tidies_; }
 
   // ---- Journal ----
-  Result<Epoch> take_lead(Epoch beyond) override;
+  Result<Epoch> acquire_leadership(Epoch beyond) override;
   Status append(const std::vector<EventBatchRef>& batches, const JournalClock& clock) override;
   Result<std::optional<JournalClock>> clock() override { return clock_; }
   Seq last() const override { return last_; }

@@ -37,7 +37,7 @@ class TextPack {
     if (!text.empty()) builder.add(text);
     for (std::size_t i = rank + known; i < kept + known; ++i) builder.add(span_of(i));
     mask_ = text.empty() ? mask_ & ~bit(key) : mask_ | bit(key);
-    data_ = std::move(builder).take();
+    data_ = std::move(builder).finish();
   }
   /// A pack of those texts alone whose bits are in `mask`.
   TextPack only(std::uint64_t mask) const {
@@ -49,7 +49,7 @@ class TextPack {
       if ((mask & (1ULL << key)) != 0) builder.add(span_of(i));
       ++i;
     }
-    pack.data_ = std::move(builder).take();
+    pack.data_ = std::move(builder).finish();
     return pack;
   }
 
@@ -63,7 +63,7 @@ class TextPack {
     for (const std::string_view text : texts) {
       if (!text.empty()) builder.add(text);
     }
-    pack.data_ = std::move(builder).take();
+    pack.data_ = std::move(builder).finish();
     return pack;
   }
 
@@ -92,7 +92,7 @@ class TextPack {
       builder.add(buffer.substr(begin, end - begin));
       begin = end;
     }
-    data_ = std::move(builder).take();
+    data_ = std::move(builder).finish();
   }
   std::size_t bytes() const { return data_.capacity(); }
 
@@ -121,7 +121,7 @@ class TextPack {
       std::memcpy(data_.data() + next_, &end, sizeof end);
       next_ += sizeof end;
     }
-    std::string take() && {
+    std::string finish() && {
       data_.shrink_to_fit();
       return std::move(data_);
     }

@@ -1,7 +1,7 @@
 // Requests are drafted by requests/, consequences are worked out by rules/; here they become
 // events, in the order that matters. An event is told to the search after all roles have followed
-// it (tell_search), and an experiment's state reaches its trials a part a turn (carried_on_), since
-// a search may have ten thousand.
+// it (notify_search), and an experiment's state reaches its trials a part a turn (carried_on_),
+// since a search may have ten thousand.
 #include "platform/platform.h"
 
 #include <algorithm>
@@ -150,11 +150,11 @@ struct Platform::Follower {
 
 void Platform::after_event(const Event& event) {
   visit(Follower{*this}, event.body);
-  tell_search(event);
+  notify_search(event);
 }
 
 /// What follows from the event for an experiment's search, and for the experiment itself.
-void Platform::tell_search(const Event& event) {
+void Platform::notify_search(const Event& event) {
   const auto asked = search_asked_by(event.body, state_);
   const auto concerned = experiment_of(event.body, state_);
   // The question is an event: a restart asks the search the same again, in the same order.

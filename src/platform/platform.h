@@ -45,7 +45,7 @@ class Platform final : public Module, public RunPolicy {
   // ---- Module ----
   void load() override {}
   void begin(const CoreStart& start) override;
-  bool take(Command&) override { return false; }
+  bool accept(Command&) override { return false; }
   Reply handle(Draft& draft, const PreparedRequest& request, const Identity& identity) override;
   void before_apply(const Draft&) override {}
   void after_event(const Event& event) override;
@@ -81,7 +81,7 @@ class Platform final : public Module, public RunPolicy {
   Reply record_log_match(Draft& draft, const RecordLogMatch& note) const;
   Status check_trials(const ExperimentSpec& spec) const;
   Status check_run(const JobSpec& job, const std::vector<PartitionIndex>& partitions) const;
-  void tell_search(const Event& event);
+  void notify_search(const Event& event);
   void queue_trial(JobId job);
   void end_trials();
   void carry_on_experiments();

@@ -105,7 +105,7 @@ void put_element(List list, unsigned i, const T& value) {
   }
 }
 template <class Wire, class T>
-void take_element(Wire wire, T& value) {
+void read_element(Wire wire, T& value) {
   if constexpr (requires { from_wire(wire, value); }) {
     from_wire(wire, value);
   } else {
@@ -128,7 +128,7 @@ void read_list(List list, std::vector<T>& values) {
   require_sized(list);
   values.clear();
   values.reserve(list.size());
-  for (auto wire : list) take_element(wire, values.emplace_back());
+  for (auto wire : list) read_element(wire, values.emplace_back());
 }
 template <class List, class T>
 void read_list(List list, SmallList<T>& values) {

@@ -15,11 +15,11 @@ namespace muster::sched {
 namespace {
 
 NodeSet nodes_for(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
-  return (shape.demand_in(partition).feasible & snapshot.partition_nodes(partition)) &
+  return (shape.demand_in(partition).feasible_nodes & snapshot.partition_nodes(partition)) &
          snapshot.usable();
 }
 
-bool takes_work(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
+bool accepts_work(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
   return partition_refusal(snapshot, *shape.demand_in(partition).request, shape.time_limit,
                            partition) == PendingReason::kNone;
 }
@@ -29,7 +29,7 @@ NodeSet nodes_wanted_before(const ClusterSnapshot& snapshot, const Shape& shape,
                             const QueueRank& rank) {
   NodeSet result(snapshot.node_count());
   for (const PartitionIndex partition : shape.partitions) {
-    if (!takes_work(snapshot, shape, partition)) continue;
+    if (!accepts_work(snapshot, shape, partition)) continue;
     if (QueueRank{snapshot.partition(partition).priority_tier, best} >= rank) continue;
     result |= nodes_for(snapshot, shape, partition);
   }
@@ -45,7 +45,7 @@ Timeline timeline_with_windows(const ClusterSnapshot& snapshot, const Plan& plan
   for (const Window& window : plan.windows) {
     // A job may take the room that was kept for itself, and what has started needs none.
     if (window.job == job || snapshot.find_pending(window.job) == nullptr) continue;
-    timeline.keep(window);
+    timeline.reserve_again(window);
   }
   return timeline;
 }
@@ -97,7 +97,7 @@ class FastPath {
     const std::vector<NodeIndex>& order = memo_.order.nodes();
     Hesitation hesitation = Hesitation::kNotReady;
     for (const PartitionIndex partition : shape_.partitions) {
-      if (!takes_work(snapshot_, shape_, partition)) continue;
+      if (!accepts_work(snapshot_, shape_, partition)) continue;
       const QueueRank rank{snapshot_.partition(partition).priority_tier, job_.rank()};
       const NodeSet all = nodes_for(snapshot_, shape_, partition);
       // First without the nodes of others; only a failure asks whether they were the reason.
@@ -157,7 +157,7 @@ class FastPath {
   bool could_start(const Shape& shape, const Timeline& timeline, std::span<const NodeIndex> order,
                    const NodeSet& freed) const {
     for (const PartitionIndex partition : shape.partitions) {
-      if (!takes_work(snapshot_, shape, partition)) continue;
+      if (!accepts_work(snapshot_, shape, partition)) continue;
       const NodeSet nodes = nodes_for(snapshot_, shape, partition);
       if (has_candidate(shape, partition, timeline, nodes & freed) &&
           placement_in(shape, partition, timeline, order, nodes)) {
@@ -232,7 +232,7 @@ bool may_start_on(const ClusterSnapshot& snapshot, const Shape& shape,
                         node_rule(snapshot.inventory(), *demand.request, partition));
     return std::ranges::any_of(freed, [&](NodeIndex node) {
       return snapshot.usable().test(node) && snapshot.partition_nodes(partition).test(node) &&
-             demand.feasible.test(node) &&
+             demand.feasible_nodes.test(node) &&
              candidate_at(fitter, node, snapshot.free().at(node)).has_value();
     });
   });

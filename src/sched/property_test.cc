@@ -242,7 +242,8 @@ TEST(Properties, WhatASearchRemembersChangesNoPlan) {
     run_wide_history(seed);
 }
 
-/// EASY on one pool of processors by the book, with plain lists.
+/// EASY on one pool of processors by the book, with plain lists. What the paper calls a node is a
+/// processor here.
 struct BookJob {
   std::uint32_t id;
   std::uint32_t procs;
@@ -257,23 +258,23 @@ std::vector<std::uint32_t> book_easy(std::vector<BookJob> queue,
     running.emplace_back(now + job.limit, job.procs);
     started.push_back(job.id);
   };
-  std::size_t head = 0;
-  while (head < queue.size() && queue[head].procs <= free) start(queue[head++]);
-  if (head == queue.size()) return started;
+  std::size_t head_job = 0;
+  while (head_job < queue.size() && queue[head_job].procs <= free) start(queue[head_job++]);
+  if (head_job == queue.size()) return started;
   std::sort(running.begin(), running.end());
   std::uint32_t reach = free;
-  std::int64_t shadow = now;
-  for (std::size_t i = 0; i < running.size() && reach < queue[head].procs; ++i) {
-    shadow = running[i].first;
-    while (i < running.size() && running[i].first == shadow) reach += running[i++].second;
+  std::int64_t shadow_time = now;
+  for (std::size_t i = 0; i < running.size() && reach < queue[head_job].procs; ++i) {
+    shadow_time = running[i].first;
+    while (i < running.size() && running[i].first == shadow_time) reach += running[i++].second;
     --i;
   }
-  std::uint32_t extra = reach - queue[head].procs;
-  for (std::size_t i = head + 1; i < queue.size(); ++i) {
+  std::uint32_t extra_nodes = reach - queue[head_job].procs;
+  for (std::size_t i = head_job + 1; i < queue.size(); ++i) {
     if (queue[i].procs > free) continue;
-    const bool ends_before = now + queue[i].limit <= shadow;
-    if (!ends_before && queue[i].procs > extra) continue;
-    if (!ends_before) extra -= queue[i].procs;
+    const bool ends_before = now + queue[i].limit <= shadow_time;
+    if (!ends_before && queue[i].procs > extra_nodes) continue;
+    if (!ends_before) extra_nodes -= queue[i].procs;
     start(queue[i]);
   }
   return started;

@@ -145,7 +145,8 @@ class Explanation {
   }
 
   ReasonDetail unavailable_detail(PartitionIndex index, PendingReason refusal) const {
-    const NodeSet members = shape_.demand_in(index).feasible & snapshot_.partition_nodes(index);
+    const NodeSet members =
+        shape_.demand_in(index).feasible_nodes & snapshot_.partition_nodes(index);
     const std::uint32_t wanted = std::max(shape_.demand_in(index).request->min_nodes, 1U);
     const std::string& name = snapshot_.partition(index).name;
     if (refusal == PendingReason::kBadConstraints) {
@@ -171,12 +172,12 @@ class Explanation {
     Shares shares{};                   ///< and lend, in all
   };
   Room room_in(PartitionIndex index, const Fitter& fitter) const {
-    Room room{
-        (shape_.demand_in(index).feasible & snapshot_.partition_nodes(index)) & snapshot_.usable(),
-        NodeSet(snapshot_.node_count()),
-        NodeSet(snapshot_.node_count()),
-        {},
-        {}};
+    Room room{(shape_.demand_in(index).feasible_nodes & snapshot_.partition_nodes(index)) &
+                  snapshot_.usable(),
+              NodeSet(snapshot_.node_count()),
+              NodeSet(snapshot_.node_count()),
+              {},
+              {}};
     room.nodes.for_each([&](NodeIndex node) {
       const auto now = candidate_at(fitter, node, snapshot_.free().at(node));
       // An empty node that would take no more is not what is missing.
@@ -252,7 +253,8 @@ class Explanation {
   }
   bool place_now(PartitionIndex index, const Fitter& fitter, NodeLimits limits) const {
     const NodeSet allowed =
-        (shape_.demand_in(index).feasible & snapshot_.partition_nodes(index)) & snapshot_.usable();
+        (shape_.demand_in(index).feasible_nodes & snapshot_.partition_nodes(index)) &
+        snapshot_.usable();
     return place(fitter, TableAvailability(snapshot_.free()), limits,
                  snapshot_.inventory().by_weight, allowed)
         .has_value();

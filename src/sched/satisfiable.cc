@@ -45,7 +45,7 @@ class Question {
     Seeking how{Effort::kVerdict};
     // A search that was broken off is no refusal: the planner will say.
     return place(fitter_, WholeCluster(inventory_), limits, inventory_.by_weight,
-                 demand_.feasible & members_, &how)
+                 demand_.feasible_nodes & members_, &how)
                .has_value() ||
            how.is_undecided;
   }
@@ -104,7 +104,7 @@ class Question {
       return refuse(kNotAvailable, fmt::format("nodes: {} asked for, partition {} has {}",
                                                limits.min, partition_.name, count));
     }
-    const std::uint32_t matching = (demand_.feasible & members_).count();
+    const std::uint32_t matching = (demand_.feasible_nodes & members_).count();
     if (matching >= limits.min) return std::nullopt;
     // Where features were asked for, Slurm's text for those.
     return refuse(request().features.alternatives.empty() ? kNotAvailable : kBadFeature,
@@ -117,7 +117,7 @@ class Question {
   std::uint64_t best(Get get) const {
     std::uint64_t result = 0;
     // Over nodes that match: a large node of another kind does not help.
-    (demand_.feasible & members_).for_each([&](NodeIndex node) {
+    (demand_.feasible_nodes & members_).for_each([&](NodeIndex node) {
       result = std::max<std::uint64_t>(result, get(node));
     });
     return result;
@@ -170,7 +170,7 @@ class Question {
     std::uint64_t tasks = 0;
     // Of the first need alone: a sum over different devices would say nothing.
     std::uint64_t devices = 0;
-    (demand_.feasible & members_).for_each([&](NodeIndex node) {
+    (demand_.feasible_nodes & members_).for_each([&](NodeIndex node) {
       const auto candidate = candidate_at(fitter_, node, inventory_.total.at(node));
       if (!candidate) return;
       ++nodes;

@@ -77,14 +77,14 @@ TEST(AdaptiveAsha, TrialsEndAtTheRungsThatDeterminedsSimulationGives) {
   std::vector<std::uint32_t> seen(2, 0);
   std::vector<std::uint32_t> place;
   std::map<double, int> ended_at;
-  const auto note = [&](const std::vector<SearchAction>& actions) {
+  const auto record = [&](const std::vector<SearchAction>& actions) {
     for (const CreateTrial& create : only<CreateTrial>(actions)) {
       bracket_of.push_back(create.bracket);
       place.push_back(seen[create.bracket]++);
     }
   };
   auto first = searcher.begin();
-  note(first);
+  record(first);
   EXPECT_EQ(bracket_of, (Numbers{0, 0, 0, 1, 1})) << "five at once: three and two";
   const auto metric = [&](std::uint32_t i) {
     return bracket_of[i] == 0 ? (place[i] == 5 ? 1.5 : 1.0 + place[i]) : 1.0 + place[i];
@@ -93,10 +93,10 @@ TEST(AdaptiveAsha, TrialsEndAtTheRungsThatDeterminedsSimulationGives) {
     for (;;) {
       const double units = *searcher.awaits(trial(i));
       const auto actions = searcher.reported(trial(i), {metric(i), units});
-      note(actions);
+      record(actions);
       if (only<StopTrial>(actions).empty()) continue;
       ++ended_at[units];
-      note(searcher.exited(trial(i), TrialExit::kCompleted, metric(i)));
+      record(searcher.exited(trial(i), TrialExit::kCompleted, metric(i)));
       break;
     }
   }

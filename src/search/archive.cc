@@ -77,7 +77,7 @@ void Archive::field(double& value) {
 void Archive::field(std::string& value) {
   const std::size_t size = begin_list(value.size());
   if (is_reading_) {
-    value = std::string(take(size));
+    value = std::string(read_bytes(size));
   } else {
     bytes_ += value;
   }
@@ -91,7 +91,7 @@ void Archive::transfer(std::uint64_t& value, std::size_t size) {
     return;
   }
   value = 0;
-  const std::string_view bytes = take(size);
+  const std::string_view bytes = read_bytes(size);
   for (std::size_t i = 0; i < bytes.size(); ++i)
     value |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
 }
@@ -106,7 +106,7 @@ std::size_t Archive::begin_list(std::size_t count) {
   return static_cast<std::size_t>(wide);
 }
 
-std::string_view Archive::take(std::size_t size) {
+std::string_view Archive::read_bytes(std::size_t size) {
   if (size > rest_.size()) {
     refuse();
     return {};

@@ -96,7 +96,7 @@ class Archive {
   /// A list's length. Each element takes a byte at least: what is longer than the rest was never
   /// written.
   std::size_t begin_list(std::size_t count);
-  std::string_view take(std::size_t size);
+  std::string_view read_bytes(std::size_t size);
 
   std::string bytes_;
   std::string_view rest_;

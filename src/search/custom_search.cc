@@ -11,10 +11,10 @@
 
 namespace muster::search {
 
-CustomMethod::CustomMethod() { tell(CustomEventKind::kInitialOperations, ""); }
+CustomMethod::CustomMethod() { add_event(CustomEventKind::kInitialOperations, ""); }
 
 // Lifetime of the reference: until the next event.
-CustomEvent& CustomMethod::tell(CustomEventKind kind, const std::string& request) {
+CustomEvent& CustomMethod::add_event(CustomEventKind kind, const std::string& request) {
   events_.push_back({++last_event_, kind, request});
   return events_.back();
 }
@@ -49,8 +49,8 @@ std::optional<WantedRun> CustomMethod::next_run(SearchView& view) {
   return run;
 }
 
-void CustomMethod::tell_validated(const Member& member, std::uint64_t length) {
-  CustomEvent& event = tell(CustomEventKind::kValidationCompleted, member.request);
+void CustomMethod::add_validation(const Member& member, std::uint64_t length) {
+  CustomEvent& event = add_event(CustomEventKind::kValidationCompleted, member.request);
   event.metric = member.reached->metric;
   event.length = length;
 }
@@ -72,7 +72,7 @@ void CustomMethod::reported(TrialIndex trial, const TrialReport& report,
   member.trains = false;
   member.reached = report;
   while (!member.targets.empty() && report.time >= static_cast<double>(member.targets.front())) {
-    tell_validated(member, member.targets.front());
+    add_validation(member, member.targets.front());
     member.targets.erase(member.targets.begin());
   }
   if (!member.targets.empty()) wanting_.push_back(number);
@@ -90,8 +90,8 @@ void CustomMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double
   member.targets.clear();
   // It may have waited for its turn to go on.
   std::erase(wanting_, by_trial_.at(trial));
-  if (is_early) tell(CustomEventKind::kTrialExitedEarly, member.request).exit = exit;
-  tell(CustomEventKind::kTrialClosed, member.request);
+  if (is_early) add_event(CustomEventKind::kTrialExitedEarly, member.request).exit = exit;
+  add_event(CustomEventKind::kTrialClosed, member.request);
 }
 
 void CustomMethod::forget_hparams(Member& member) {
@@ -106,7 +106,7 @@ void CustomMethod::end(Member& member, StopCause cause, std::vector<StopTrial>& 
   forget_hparams(member);
   std::erase(wanting_, by_request_.find(member.request)->second);
   if (member.trial) stops.push_back({*member.trial, {cause, 0, 0, 0, 0, 0}});
-  tell(CustomEventKind::kTrialClosed, member.request);
+  add_event(CustomEventKind::kTrialClosed, member.request);
 }
 
 void CustomMethod::end_if_done(Member& member, std::vector<StopTrial>& stops) {
@@ -200,14 +200,14 @@ void CustomMethod::apply(const SearchOperation& one, const Json& hparams,
       waiting_bytes_ += one.hparams.size();
       created.source = one.source;
       members_.push_back(std::move(created));
-      tell(CustomEventKind::kTrialCreated, one.request);
+      add_event(CustomEventKind::kTrialCreated, one.request);
       return;
     }
     case SearchVerb::kValidateAfter:
       // Only of one that waits: one that trains will report again, and past this place.
       if (!member->trains && member->reached &&
           member->reached->time >= static_cast<double>(one.length)) {
-        return tell_validated(*member, one.length);  // it has been there
+        return add_validation(*member, one.length);  // it has been there
       }
       member->targets.push_back(one.length);
       // Sorted, as the client may ask for an earlier place after a later one.

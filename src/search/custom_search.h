@@ -92,8 +92,8 @@ class CustomMethod final : public SearchMethod {
   const Member* find(std::string_view request) const;
   Status check(const SearchOperation& one) const;
   void apply(const SearchOperation& one, const Json& hparams, std::vector<StopTrial>& stops);
-  CustomEvent& tell(CustomEventKind kind, const std::string& request);
-  void tell_validated(const Member& member, std::uint64_t length);
+  CustomEvent& add_event(CustomEventKind kind, const std::string& request);
+  void add_validation(const Member& member, std::uint64_t length);
   void end(Member& member, StopCause cause, std::vector<StopTrial>& stops);
   void forget_hparams(Member& member);
   void end_if_done(Member& member, std::vector<StopTrial>& stops);

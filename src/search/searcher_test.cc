@@ -158,7 +158,7 @@ class Trials {
     std::optional<std::uint32_t> limit;
   };
 
-  static std::vector<SearchAction> tell(Searcher& searcher, const Input& input) {
+  static std::vector<SearchAction> apply(Searcher& searcher, const Input& input) {
     if (input.limit) return searcher.set_max_concurrent(*input.limit);
     if (input.report) return searcher.reported(input.trial, *input.report);
     return searcher.exited(input.trial, input.exit, input.metric);
@@ -228,11 +228,11 @@ History play(const Case& one, std::uint64_t seed) {
   while (!trials.is_done() && history.inputs.size() < kInputMax) {
     history.states.push_back(searcher.save());
     history.inputs.push_back(trials.next(searcher));
-    history.answers.push_back(Trials::tell(searcher, history.inputs.back()));
+    history.answers.push_back(Trials::apply(searcher, history.inputs.back()));
     trials.hear(history.answers.back());
     const std::string state = searcher.save();
     const auto again = history.inputs.back().limit ? std::vector<SearchAction>{}
-                                                   : Trials::tell(searcher, history.inputs.back());
+                                                   : Trials::apply(searcher, history.inputs.back());
     EXPECT_TRUE(again.empty()) << "a repeat at input " << history.inputs.size()
                                << " was acted upon";
     EXPECT_EQ(searcher.save(), state)
@@ -261,7 +261,7 @@ TEST(EveryMethod, GoesOnAfterEveryInputAsIfItHadNeverStopped) {
       ASSERT_TRUE(searcher.has_value()) << searcher.error().text();
       EXPECT_EQ(searcher->save(), history.states[from]);
       for (std::size_t i = from; i < history.inputs.size(); ++i) {
-        ASSERT_EQ(Trials::tell(*searcher, history.inputs[i]), history.answers[i])
+        ASSERT_EQ(Trials::apply(*searcher, history.inputs[i]), history.answers[i])
             << "input " << i << " after a kill at " << from;
       }
     }
@@ -288,7 +288,7 @@ TEST(EveryMethod, ProgressIsBetweenNothingAndAll) {
     Trials trials(1);
     trials.hear(searcher.begin());
     for (int i = 0; i < 2000 && !trials.is_done(); ++i) {
-      trials.hear(Trials::tell(searcher, trials.next(searcher)));
+      trials.hear(Trials::apply(searcher, trials.next(searcher)));
       EXPECT_GE(searcher.progress(), 0);
       EXPECT_LE(searcher.progress(), 1);
     }

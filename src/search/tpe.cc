@@ -69,13 +69,13 @@ TpeMethod::TpeMethod(const TpeSearch& config, const HyperSpace& space) : config_
 std::optional<WantedRun> TpeMethod::next_run(SearchView& view) {
   if (counted_ >= config_.max_trials) return std::nullopt;
   ++counted_;
-  const Place place =
-      finished_.size() < config_.startup_trials ? random_place(view.rng) : best_place(view.rng);
-  open_[view.next_trial] = place;
+  const Point point =
+      finished_.size() < config_.startup_trials ? random_point(view.rng) : best_point(view.rng);
+  open_[view.next_trial] = point;
   WantedRun run;
   run.hparams = Json(Json::Object{});
-  for (std::size_t i = 0; i < place.size(); ++i) {
-    run.hparams.at(view.space[i].path) = std::visit(ValueAt{place[i]}, view.space[i].domain);
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    run.hparams.at(view.space[i].path) = std::visit(ValueAt{point[i]}, view.space[i].domain);
   }
   return run;
 }
@@ -95,28 +95,28 @@ void TpeMethod::exited(TrialIndex trial, TrialExit exit, std::optional<double> m
   open_.erase(found);
 }
 
-TpeMethod::Place TpeMethod::random_place(Rng& rng) const {
-  Place place;
-  for (const auto& axis : axes_) place.push_back(axis ? uniform(*axis, rng) : 0.0);
-  return place;
+TpeMethod::Point TpeMethod::random_point(Rng& rng) const {
+  Point point;
+  for (const auto& axis : axes_) point.push_back(axis ? uniform(*axis, rng) : 0.0);
+  return point;
 }
 
 /// Per dimension the candidate, drawn as the best are distributed, that the others are least likely
 /// to have.
-TpeMethod::Place TpeMethod::best_place(Rng& rng) const {
+TpeMethod::Point TpeMethod::best_point(Rng& rng) const {
   std::vector<std::size_t> order(finished_.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   // Stable: of equal results the earlier trials are the best.
   std::ranges::stable_sort(order, {}, [this](std::size_t i) { return finished_[i].metric; });
   std::vector<bool> is_best(finished_.size(), false);
   for (std::size_t i = 0; i < best_count(order.size()); ++i) is_best[order[i]] = true;
-  Place place(axes_.size(), 0.0);
+  Point point(axes_.size(), 0.0);
   for (std::size_t d = 0; d < axes_.size(); ++d) {
     if (!axes_[d]) continue;
     std::vector<double> best;
     std::vector<double> others;
     for (std::size_t i = 0; i < finished_.size(); ++i)
-      (is_best[i] ? best : others).push_back(finished_[i].place[d]);
+      (is_best[i] ? best : others).push_back(finished_[i].point[d]);
     // What trains counts as not among the best, so that its neighbourhood is not tried once more
     // before it is known. Source: the constant liar of Ginsbourger et al., 2010; Optuna,
     // constant_liar.
@@ -130,10 +130,10 @@ TpeMethod::Place TpeMethod::best_place(Rng& rng) const {
       const double gain = good.log_density(value) - bad.log_density(value);
       if (gain <= best_gain) continue;
       best_gain = gain;
-      place[d] = value;
+      point[d] = value;
     }
   }
-  return place;
+  return point;
 }
 
 }  // namespace muster::search

@@ -24,21 +24,21 @@ class TpeMethod final : public SearchMethod {
   void archive(Archive& archive) override { archive.fields(counted_, finished_, open_); }
 
  private:
-  using Place = std::vector<double>;  ///< one coordinate per dimension of the space, on its axis
+  using Point = std::vector<double>;  ///< one coordinate per dimension of the space, on its axis
   struct Finished {
     TrialIndex trial;
     double metric = 0;
-    Place place;
-    void archive(Archive& archive) { archive.fields(trial, metric, place); }
+    Point point;
+    void archive(Archive& archive) { archive.fields(trial, metric, point); }
   };
-  Place random_place(Rng& rng) const;
-  Place best_place(Rng& rng) const;
+  Point random_point(Rng& rng) const;
+  Point best_point(Rng& rng) const;
 
   TpeSearch config_;
   std::vector<std::optional<ParzenAxis>> axes_;  ///< nothing for what does not vary
   std::uint32_t counted_ = 0;
   std::vector<Finished> finished_;
-  std::map<TrialIndex, Place> open_;
+  std::map<TrialIndex, Point> open_;
 };
 
 }  // namespace muster::search

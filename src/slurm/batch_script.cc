@@ -27,7 +27,7 @@ tl::unexpected<Error> refused(std::string message, std::string detail = {}) {
 class Words {
  public:
   // False: the rest of the line is a comment.
-  bool take(char c) {
+  bool consume(char c) {
     const bool is_taken_as_is = is_escaped_;
     is_escaped_ = false;
     if (quote_ == 0 && is_blank(c)) {
@@ -71,7 +71,7 @@ class Words {
 Result<std::vector<std::string>> directive_words(std::string_view text, std::size_t line) {
   Words words;
   for (const char c : text) {
-    if (!words.take(c)) break;
+    if (!words.consume(c)) break;
   }
   if (words.open_quote() != 0) {
     // A quote that was not closed would swallow the next options.

@@ -24,7 +24,7 @@ tl::unexpected<Error> invalid(std::string_view part, std::string_view whole,
 }
 
 // Takes digits off the beginning. Nullopt: more than kWidthMax.
-std::optional<std::uint32_t> take_width(std::string_view& rest, ColumnSpec& column) {
+std::optional<std::uint32_t> consume_width(std::string_view& rest, ColumnSpec& column) {
   const std::size_t digits = leading_digits(rest);
   // A width of 0 and no width differ: the column then has its own.
   column.has_width = digits > 0;
@@ -35,10 +35,10 @@ std::optional<std::uint32_t> take_width(std::string_view& rest, ColumnSpec& colu
 }
 
 // Reads ".18" from the beginning of `rest`. False: the width is too large.
-bool take_justification(std::string_view& rest, ColumnSpec& column) {
+bool consume_justification(std::string_view& rest, ColumnSpec& column) {
   column.is_right = !rest.empty() && rest.front() == '.';
   if (column.is_right) rest.remove_prefix(1);
-  const auto width = take_width(rest, column);
+  const auto width = consume_width(rest, column);
   column.width = width.value_or(0);
   return width.has_value();
 }
@@ -88,7 +88,7 @@ Result<ColumnFormat> parse_short_format(std::string_view text) {
     rest.remove_prefix(1);
     ColumnSpec column;
     // A percent sign without a letter would lose the rest of the format.
-    if (!take_justification(rest, column) || rest.empty() || !is_letter(rest.front())) {
+    if (!consume_justification(rest, column) || rest.empty() || !is_letter(rest.front())) {
       return invalid(part, text, "%[.][WIDTH]LETTER");
     }
     column.letter = rest.front();
@@ -109,7 +109,7 @@ Result<ColumnFormat> parse_long_format(std::string_view text) {
     bool is_good = !column.name.empty();
     if (colon != std::string_view::npos) {
       std::string_view rest = part.substr(colon + 1);
-      is_good = take_justification(rest, column) && is_good;
+      is_good = consume_justification(rest, column) && is_good;
       // What stands behind the width is printed after each cell.
       column.suffix = rest;
     }
@@ -133,7 +133,7 @@ Result<ColumnFormat> parse_accounting_format(std::string_view text) {
       std::string_view rest = part.substr(percent + 1);
       column.is_right = rest.empty() || rest.front() != '-';
       if (!column.is_right) rest.remove_prefix(1);
-      const auto width = take_width(rest, column);
+      const auto width = consume_width(rest, column);
       column.width = width.value_or(0);
       // Behind a percent sign there must be a width and nothing else.
       is_good = is_good && width && column.has_width && rest.empty();

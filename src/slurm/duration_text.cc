@@ -73,7 +73,7 @@ struct Parts {
   std::int64_t seconds;
 };
 
-Parts take_apart(Duration duration) {
+Parts split_duration(Duration duration) {
   const std::int64_t total = duration.seconds();
   return {total / 86400, total / 3600 % 24, total / 60 % 60, total % 60};
 }
@@ -82,7 +82,7 @@ Parts take_apart(Duration duration) {
 std::optional<std::string> common_text(Duration duration) {
   if (duration.is_infinite()) return "UNLIMITED";
   if (duration < Duration()) return "INVALID";
-  const Parts p = take_apart(duration);
+  const Parts p = split_duration(duration);
   if (p.days == 0) return std::nullopt;
   return fmt::format("{}-{:02}:{:02}:{:02}", p.days, p.hours, p.minutes, p.seconds);
 }
@@ -108,14 +108,14 @@ Result<Duration> parse_time_limit(std::string_view text) {
 std::string short_duration_text(Duration duration) {
   // Both forms have these three texts in common.
   if (auto text = common_text(duration)) return *text;
-  const Parts p = take_apart(duration);
+  const Parts p = split_duration(duration);
   return p.hours != 0 ? fmt::format(FMT_COMPILE("{}:{:02}:{:02}"), p.hours, p.minutes, p.seconds)
                       : fmt::format(FMT_COMPILE("{}:{:02}"), p.minutes, p.seconds);
 }
 
 std::string padded_duration_text(Duration duration) {
   if (auto text = common_text(duration)) return *text;
-  const Parts p = take_apart(duration);
+  const Parts p = split_duration(duration);
   return fmt::format("{:02}:{:02}:{:02}", p.hours, p.minutes, p.seconds);
 }
 

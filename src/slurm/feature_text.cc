@@ -48,7 +48,7 @@ class Reader {
   Result<Alternatives> read_expression(int depth) {
     Alternatives left = TRY(read_term(depth));
     while (is_operator(peek())) {
-      const char op = take();
+      const char op = consume();
       const Alternatives right = TRY(read_term(depth));
       // Before the product: alternatives multiply.
       if (left.size() * right.size() > kFeatureAlternativesMax) return too_many();
@@ -75,11 +75,11 @@ class Reader {
     constexpr int kDepthMax = 32;
     if (peek() != '(') return read_name();
     if (depth == kDepthMax) return invalid(fmt::format("'{}' nests too deeply", text_));
-    take();
+    consume();
     Alternatives inside = TRY(read_expression(depth + 1));
     if (peek() != ')')
       return invalid(fmt::format("'{}' has a parenthesis that is not closed", text_));
-    take();
+    consume();
     return inside;
   }
   Result<Alternatives> read_name() {
@@ -118,7 +118,7 @@ class Reader {
     while (!rest_.empty() && is_blank(rest_.front())) rest_.remove_prefix(1);
     return rest_.empty() ? '\0' : rest_.front();
   }
-  char take() {
+  char consume() {
     const char c = peek();
     rest_.remove_prefix(1);
     return c;

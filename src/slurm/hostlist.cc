@@ -142,7 +142,7 @@ struct HostName {
   std::uint64_t number = 0;
 };
 
-HostName take_apart(std::string_view name) {
+HostName split_name(std::string_view name) {
   std::size_t start = name.size();
   while (start > 0 && is_digit(name[start - 1])) --start;
   // A longer number is part of the prefix, as nobody counts that far.
@@ -275,7 +275,7 @@ std::string compress_hostlist(std::span<const std::string> names) {
   std::optional<Group> group;
   for (const std::string& name : names) {
     // A name taken apart once, and compared by its parts.
-    const HostName host = take_apart(name);
+    const HostName host = split_name(name);
     if (!group || !takes(*group, host)) {
       if (group) parts.push_back(group->text());
       group = Group{host.prefix, {}};
@@ -290,12 +290,12 @@ std::vector<std::string> sorted_hosts(std::vector<std::string> names) {
   // First over all names: which widths a prefix has is known only then.
   PaddedWidths widths;
   for (const std::string& name : names) {
-    const HostName host = take_apart(name);
+    const HostName host = split_name(name);
     if (is_padded(host)) widths[host.prefix].insert(host.digits.size());
   }
   std::vector<SortKey> keys;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const HostName host = take_apart(names[i]);
+    const HostName host = split_name(names[i]);
     keys.push_back({host, width_class(host, widths), i});
   }
   std::sort(keys.begin(), keys.end());

@@ -90,7 +90,7 @@ std::optional<TimeOfDay> named_time(std::string_view word) {
 }
 
 // Cuts "am" or "pm" off the end: 'a', 'p', or 0 when neither is there.
-char take_half_of_day(std::string_view& word) {
+char consume_half_of_day(std::string_view& word) {
   if (word.size() < 3 || to_lower(word.back()) != 'm') return 0;
   const char half = to_lower(word[word.size() - 2]);
   if (half != 'a' && half != 'p') return 0;
@@ -100,7 +100,7 @@ char take_half_of_day(std::string_view& word) {
 
 // "16:00", "16:00:30", "4pm", "4:30pm".
 std::optional<TimeOfDay> clock_time(std::string_view word) {
-  const char half = take_half_of_day(word);
+  const char half = consume_half_of_day(word);
   const std::vector<std::string_view> parts = split(word, ':');
   // A number alone is no time of day: it would be a day.
   if (parts.size() > 3 || (parts.size() == 1 && half == 0)) return std::nullopt;

@@ -58,7 +58,7 @@ void AnswerTable::move(Duration by) {
 void AnswerTable::expire(TimePoint now) {
   // A few with each event, so that none pays for all that a quiet hour left behind.
   for (int dropped = 0;
-       dropped < kExpiredAtOnce && !entries_.empty() && entries_.front().time + kKept <= now;
+       dropped < kExpiredAtOnce && !entries_.empty() && entries_.front().time + kRetention <= now;
        ++dropped)
     drop_oldest();
 }

@@ -20,23 +20,23 @@ struct Answer {
   std::vector<Reply> replies;  ///< one for each request of the batch, in its order
 };
 
-/// Stores an answer for kKept of event time; of more than kMaxAnswers the oldest are dropped first.
-/// That bound is what 3,000 requests/s make in kKept, and a tenth more. Every replica has a table,
-/// so an entry must be small: a single reply that says nothing but a job's number is stored as that
-/// number.
+/// Stores an answer for kRetention of event time; of more than kMaxAnswers the oldest are dropped
+/// first. That bound is what 3,000 requests/s make in kRetention, and a tenth more. Every replica
+/// has a table, so an entry must be small: a single reply that says nothing but a job's number is
+/// stored as that number.
 ///
 /// Changed by ClusterState alone. Invariants: entries are in the order of their times; `hash()` is
 /// the sum of their hashes. Thread: one, even for const calls, because find() builds the index.
 class AnswerTable {
  public:
   static constexpr std::size_t kMaxAnswers = 2'000'000;
-  static constexpr Duration kKept = Duration::minutes(10);
+  static constexpr Duration kRetention = Duration::minutes(10);
   /// Requires: the answer is not older than the last one added; the table has none of that id. A
   /// second one of an id is caught only once find() has built the index: CHECK. Cost: O(replies).
   void add(RequestId id, const Answer& answer);
-  /// Drops answers of kKept ago or earlier, at most sixteen in a call. ClusterState calls it before
-  /// every event, so it keeps up with what is added, and no single event pays for a long silence
-  /// before it; until then find() still returns answers that are overdue.
+  /// Drops answers of kRetention ago or earlier, at most sixteen in a call. ClusterState calls it
+  /// before every event, so it keeps up with what is added, and no single event pays for a long
+  /// silence before it; until then find() still returns answers that are overdue.
   void expire(TimePoint now);
   /// Adds `by`, which may be negative, to the time of every answer, because the cluster's clock was
   /// stepped by as much. Cost: O(answers).

@@ -103,7 +103,7 @@ TEST(NodeRegistered, HasWhatTheAgentSaid) {
   EXPECT_EQ(status.arch, "x86_64");
   EXPECT_EQ(status.os, "Linux 6");
   EXPECT_EQ(status.machine_id, "machine");
-  EXPECT_TRUE(log.state().nodes().at(NodeIndex(0)).can_take_work());
+  EXPECT_TRUE(log.state().nodes().at(NodeIndex(0)).can_accept_work());
 }
 
 TEST(NodeRegistered, AShortfallHasAReasonUntilItIsGone) {
@@ -116,7 +116,7 @@ TEST(NodeRegistered, AShortfallHasAReasonUntilItIsGone) {
   EXPECT_EQ(status_of(log, 0).reason, "Low RealMemory");
   EXPECT_EQ(status_of(log, 0).reason_time, log.state().time());
   EXPECT_EQ(status_of(log, 0).shortfall, "Low RealMemory");
-  EXPECT_FALSE(log.state().nodes().at(NodeIndex(0)).can_take_work());
+  EXPECT_FALSE(log.state().nodes().at(NodeIndex(0)).can_accept_work());
   event = registration_of(0);
   event.clear_conditions = node_condition::kInvalid;
   log.add({event});

@@ -145,7 +145,7 @@ void EventApplier::operator()(const JobStarted& event) {
   // Before the job's change: what is given twice stops the process here.
   for (const NodeGrant& grant : event.allocation->nodes) {
     state.nodes_.at(grant.node).status.last_busy_time = now;
-    state.nodes_.take(job.id, grant);
+    state.nodes_.allocate(job.id, grant);
   }
   change(job, [&] {
     job.state = JobState::kRunning;
@@ -209,7 +209,7 @@ void EventApplier::release_node(Job& job, std::size_t position) {
   job.run->released.set(position);
   const NodeGrant& grant = job.run->allocation->nodes[position];
   state.nodes_.at(grant.node).status.last_busy_time = now;
-  state.nodes_.give_back(job.id, grant);
+  state.nodes_.release(job.id, grant);
 }
 
 void EventApplier::finish_release(Job& job) {
@@ -225,7 +225,7 @@ void EventApplier::finish_release(Job& job) {
 }
 
 /// A running step's exit and usage are those of the nodes that the job has left already.
-void EventApplier::keep_part(JobRun& run, const StepPart& part) {
+void EventApplier::record_part(JobRun& run, const StepPart& part) {
   // The agent of that node may be gone when the step ends; this is all that is known of its part.
   StepState* step = run.find_step(part.step);
   CHECK(step != nullptr && step->is_running(), "part of step {}, which is over", part.step);
@@ -245,7 +245,7 @@ void EventApplier::operator()(const NodeReleased& event) {
     if (nodes[i].node == event.node) release_node(job, i);
   }
   // Before finish_release, which may end the run and with it the step.
-  for (const StepPart& part : event.parts) keep_part(*job.run, part);
+  for (const StepPart& part : event.parts) record_part(*job.run, part);
   finish_release(job);
 }
 

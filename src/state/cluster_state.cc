@@ -175,7 +175,7 @@ void ClusterState::restore_job(Job job) {
   if (job.run != nullptr && job.holds_resources()) {
     // A released node has given everything back.
     for (std::size_t i = 0; i < job.run->allocation->nodes.size(); ++i) {
-      if (!job.run->released.test(i)) nodes_.take(job.id, job.run->allocation->nodes[i]);
+      if (!job.run->released.test(i)) nodes_.allocate(job.id, job.run->allocation->nodes[i]);
     }
   }
   if (!job.is_over()) ++active_jobs_;

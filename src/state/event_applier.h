@@ -41,7 +41,7 @@ struct EventApplier {
   void count_element(const Job& job, int step);
   void remember_end(const Job& job);
   void release_node(Job& job, std::size_t position);
-  void keep_part(JobRun& run, const StepPart& part);
+  void record_part(JobRun& run, const StepPart& part);
   void finish_release(Job& job);
   /// Conditions have causes, by the rules in force.
   bool has_causes() const;

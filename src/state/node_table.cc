@@ -60,7 +60,7 @@ std::optional<NodeIndex> NodeTable::find_by_name(std::string_view name) const {
   return found->second;
 }
 
-void NodeTable::take(JobId job, const NodeGrant& grant) {
+void NodeTable::allocate(JobId job, const NodeGrant& grant) {
   Node& node = at(grant.node);
   // CPUs and devices exclude each other by number. Memory is a sum, which the planner bounds.
   CHECK(!node.used_cpus.intersects(grant.cpus), "node {}: a CPU would be given twice, to job {}",
@@ -77,7 +77,7 @@ void NodeTable::take(JobId job, const NodeGrant& grant) {
   rehash(grant.node);
 }
 
-void NodeTable::give_back(JobId job, const NodeGrant& grant) {
+void NodeTable::release(JobId job, const NodeGrant& grant) {
   Node& node = at(grant.node);
   // What comes back must have been taken.
   CHECK(node.used_cpus.contains(grant.cpus), "node {}: job {} returns CPUs it has not",

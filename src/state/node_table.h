@@ -27,7 +27,7 @@ struct Node {
   CachedHash config_hash;
   CachedHash hash;  ///< as it stands in the table's sum
   /// Whether its conditions admit new jobs; that says nothing of what is free.
-  bool can_take_work() const { return (status.conditions & node_condition::kNoNewWork) == 0; }
+  bool can_accept_work() const { return (status.conditions & node_condition::kNoNewWork) == 0; }
 };
 
 /// A node gets its index with its first configuration and has it for ever, because grants and
@@ -51,11 +51,11 @@ class NodeTable {
   /// Gives `grant` to the job and rehashes the node. CHECKs that no CPU and no device of it is
   /// given already; whether the memory suffices is not checked here. Requires: the job holds
   /// nothing of this node.
-  void take(JobId job, const NodeGrant& grant);
+  void allocate(JobId job, const NodeGrant& grant);
   /// Returns all that the job holds of the node, and rehashes that. Requires: `grant` is what the
   /// job was given. CHECKs that the job is on the node and that everything in the grant is in use,
   /// but not that it is this job that uses it.
-  void give_back(JobId job, const NodeGrant& grant);
+  void release(JobId job, const NodeGrant& grant);
   /// To be called after every change of a node's configuration from outside, before rehash().
   void rehash_config(NodeIndex index);
   /// To be called after every change of a node from outside: replaces its hash in the sum.

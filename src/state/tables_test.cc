@@ -104,15 +104,15 @@ TEST(NodeTable, WhatIsGivenBackLeavesNoTrace) {
   const std::uint64_t idle = table.hash();
   NodeGrant grant = grant_of(0, 1, 2);
   grant.gres.push_back({"gpu", "", Bitmap::range(1, 1)});
-  table.take(JobId(7), grant);
-  table.take(JobId(3), grant_of(0, 0, 1));
+  table.allocate(JobId(7), grant);
+  table.allocate(JobId(3), grant_of(0, 0, 1));
   const Node& node = table.at(NodeIndex(0));
   EXPECT_EQ(node.jobs, (std::vector{JobId(3), JobId(7)})) << "rising";
   EXPECT_EQ(node.used_cpus, Bitmap::range(0, 3));
   EXPECT_EQ(node.used_memory_mib, 200U);
   EXPECT_NE(table.hash(), idle);
-  table.give_back(JobId(3), grant_of(0, 0, 1));
-  table.give_back(JobId(7), grant);
+  table.release(JobId(3), grant_of(0, 0, 1));
+  table.release(JobId(7), grant);
   EXPECT_EQ(table.hash(), idle) << "an empty pool hashes like one that was never used";
 }
 
@@ -120,19 +120,19 @@ TEST(NodeTable, RefusesToGiveTwiceAndToTakeBackWhatIsNotOut) {
   NodeTable table = nodes_of(1);
   NodeGrant grant = grant_of(0, 0, 1);
   grant.gres.push_back({"gpu", "", Bitmap::range(0, 1)});
-  table.take(JobId(1), grant);
+  table.allocate(JobId(1), grant);
   NodeGrant device = grant_of(0, 1, 1);
   device.gres = grant.gres;
-  EXPECT_DEATH(table.take(JobId(2), grant_of(0, 0, 2)), "a CPU would be given twice, to job 2");
-  EXPECT_DEATH(table.take(JobId(2), device), "a gpu would be given twice, to job 2");
-  EXPECT_DEATH(table.give_back(JobId(1), grant_of(0, 0, 2)), "returns CPUs it has not");
+  EXPECT_DEATH(table.allocate(JobId(2), grant_of(0, 0, 2)), "a CPU would be given twice, to job 2");
+  EXPECT_DEATH(table.allocate(JobId(2), device), "a gpu would be given twice, to job 2");
+  EXPECT_DEATH(table.release(JobId(1), grant_of(0, 0, 2)), "returns CPUs it has not");
   NodeGrant more = grant;
   more.gres[0].devices = Bitmap::range(0, 2);
-  EXPECT_DEATH(table.give_back(JobId(1), more), "returns gpu it has not");
+  EXPECT_DEATH(table.release(JobId(1), more), "returns gpu it has not");
   more = grant;
   more.memory_mib = 200;
-  EXPECT_DEATH(table.give_back(JobId(1), more), "used_memory_mib");
-  EXPECT_DEATH(table.give_back(JobId(2), grant), "found");
+  EXPECT_DEATH(table.release(JobId(1), more), "used_memory_mib");
+  EXPECT_DEATH(table.release(JobId(2), grant), "found");
 }
 
 TEST(NodeTable, TwoNodesThatChangePlacesMakeAnotherSum) {

@@ -51,7 +51,7 @@ struct OutputCaptureTest : ::testing::Test {
     capture = OutputCapture::make(launch, options);
   }
   ~OutputCaptureTest() override { std::filesystem::remove_all(options.spool); }
-  std::string kept() const {
+  std::string stored() const {
     const OutputFileName name{launch.id, launch.job->trial,  0,
                               0,         LogStream::kStdout, launch.job->runs_before};
     std::ifstream file(output_folder(options.spool) + "/" + output_file_text(name));
@@ -74,7 +74,7 @@ TEST_F(OutputCaptureTest, SaysWhereAndHowMuchAFullDiskLost) {
   }
   capture->add(0, LogStream::kStdout, "third\n");
   capture->add(0, LogStream::kStdout, "fourth\n");
-  EXPECT_EQ(kept(), std::string("first\nse") + kTenMissing + "third\nfourth\n");
+  EXPECT_EQ(stored(), std::string("first\nse") + kTenMissing + "third\nfourth\n");
 }
 
 TEST_F(OutputCaptureTest, TellsOfALossAtTheEndAtTheLatest) {
@@ -82,9 +82,9 @@ TEST_F(OutputCaptureTest, TellsOfALossAtTheEndAtTheLatest) {
     FullDisk disk(0);
     capture->add(0, LogStream::kStdout, "ten bytes\n");
   }
-  EXPECT_EQ(kept(), "");
+  EXPECT_EQ(stored(), "");
   capture->finish();
-  EXPECT_EQ(kept(), kTenMissing);
+  EXPECT_EQ(stored(), kTenMissing);
 }
 
 /// A disk of its own, mounted for this process.

@@ -148,7 +148,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     last_report_ = records::encode_message(message);
     if (holds_alternative<StepDone>(message)) unkept_ = records::log_record(last_report_);
     // The spool first: an agent that dies with the message finds the end there.
-    keep_exit();
+    record_exit();
     if (agent_ != nullptr) agent_->send(last_report_);
   }
 
@@ -169,7 +169,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   // ---- the end is kept in the spool before anybody is told ----
   /// What a full disk refuses is tried again until it is kept, or the agent has it. Where the spool
   /// itself is gone, so is whoever would have looked there.
-  void keep_exit() {
+  void record_exit() {
     if (unkept_.empty()) return;
     const int fd = ::open(options_.exit_log.c_str(),
                           O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -480,7 +480,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
       if (capture_ != nullptr) capture_->finish();
       supervisor_.on_empty(usage_, false);
     }
-    keep_exit();
+    record_exit();
     if (supervisor_.is_ended()) finish();
   }
   /// A stream that somebody outside of the cgroup holds open need never end: where nobody
@@ -519,7 +519,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
     // The second call: everything has been said.
     if (has_said_done_) {
       if (!is_flushed_) return;
-      if (!unkept_.empty()) return tell_instead_of_keeping();
+      if (!unkept_.empty()) return send_instead_of_storing();
       if (finished_.get() != nullptr) finished_->fulfill();
       return;
     }
@@ -546,13 +546,13 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   }
 
   /// The spool takes nothing: the end is safe when the agent has it.
-  void tell_instead_of_keeping() {
-    if (agent_ == nullptr || is_telling_) return;
-    is_telling_ = true;
-    tasks_.add(agent_->flushed().then([this](bool is_told) {
-      is_telling_ = false;
-      if (is_told) unkept_.clear();
-      if (is_told) finish();  // else the next tick tells the next agent
+  void send_instead_of_storing() {
+    if (agent_ == nullptr || is_sending_) return;
+    is_sending_ = true;
+    tasks_.add(agent_->flushed().then([this](bool is_sent) {
+      is_sending_ = false;
+      if (is_sent) unkept_.clear();
+      if (is_sent) finish();  // else the next tick tells the next agent
     }));
   }
 
@@ -583,7 +583,7 @@ class StepProgram final : public StepPort, private kj::TaskSet::ErrorHandler {
   bool is_srun_gone_ = false;
   bool has_said_done_ = false;
   bool is_flushed_ = false;
-  bool is_telling_ = false;
+  bool is_sending_ = false;
   std::unique_ptr<MessageLink> agent_;
   std::unique_ptr<SrunLink> srun_;
   kj::Own<kj::PromiseFulfiller<void>> finished_;

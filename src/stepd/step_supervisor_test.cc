@@ -21,7 +21,7 @@ class FakePort final : public StepPort {
   void report(const FromAgent& message) override {
     if (const auto* done = get_if<StepDone>(&message)) end = *done;
   }
-  std::vector<std::string> take() { return std::exchange(did, {}); }
+  std::vector<std::string> drain() { return std::exchange(did, {}); }
   std::vector<std::string> did;
   std::optional<StepDone> end;
 };
@@ -51,20 +51,20 @@ struct StepSupervisorTest : ::testing::Test {
 TEST_F(StepSupervisorTest, AsksItsTasksOnceToStop) {
   const StopStep stop{StepId{JobId(1), 0, 0}, StopCall::kPause, at(60), SIGTERM};
   step.on_message(stop, at(0));
-  EXPECT_TRUE(port.take().empty());  // nothing runs yet
+  EXPECT_TRUE(port.drain().empty());  // nothing runs yet
   start(1);
-  EXPECT_EQ(port.take(), (Did{"stop file", "signal 15"}));
+  EXPECT_EQ(port.drain(), (Did{"stop file", "signal 15"}));
   step.on_message(stop, at(1));
   step.on_message(StopStep{StepId{JobId(2), 0, 0}, StopCall::kPause, at(60), SIGTERM}, at(1));
-  EXPECT_TRUE(port.take().empty());
+  EXPECT_TRUE(port.drain().empty());
   step.on_message(StopStep{StepId{JobId(1), 0, 0}, StopCall::kCancel, at(60), SIGTERM}, at(2));
-  EXPECT_EQ(port.take(), (Did{"stop file", "signal 15"})) << "a stronger call is heard";
+  EXPECT_EQ(port.drain(), (Did{"stop file", "signal 15"})) << "a stronger call is heard";
 }
 
 TEST_F(StepSupervisorTest, AStopWithoutASignalShowsItsFileAlone) {
   start(1);
   step.on_message(StopStep{StepId{JobId(1), 0, 0}, StopCall::kSearch, at(60), 0}, at(0));
-  EXPECT_EQ(port.take(), Did{"stop file"});
+  EXPECT_EQ(port.drain(), Did{"stop file"});
 }
 
 TEST_F(StepSupervisorTest, ReportsTheExitsOfItsTasks) {
@@ -84,16 +84,16 @@ TEST_F(StepSupervisorTest, ReportsTheExitsOfItsTasks) {
 TEST_F(StepSupervisorTest, TerminationEscalatesAfterKillWait) {
   start(1);
   terminate(Duration::seconds(5), at(10), "DUE TO TIME LIMIT");
-  EXPECT_EQ(port.take(), (Did{"notice DUE TO TIME LIMIT", "signal 18", "signal 15"}));
+  EXPECT_EQ(port.drain(), (Did{"notice DUE TO TIME LIMIT", "signal 18", "signal 15"}));
   terminate(Duration::seconds(5), at(12), "again");
-  EXPECT_TRUE(port.take().empty());
+  EXPECT_TRUE(port.drain().empty());
   EXPECT_EQ(step.next_tick(), at(15));
   step.on_tick(at(14));
-  EXPECT_TRUE(port.take().empty());
+  EXPECT_TRUE(port.drain().empty());
   step.on_tick(at(15));
-  EXPECT_EQ(port.take(), Did{"kill"});
+  EXPECT_EQ(port.drain(), Did{"kill"});
   step.on_tick(at(16));
-  EXPECT_EQ(port.take(), Did{"kill"});
+  EXPECT_EQ(port.drain(), Did{"kill"});
   end_all(1);
   EXPECT_TRUE(step.is_ended());
 }
@@ -116,24 +116,24 @@ TEST_F(StepSupervisorTest, SaysWhetherItsEndWasAskedFor) {
 TEST_F(StepSupervisorTest, KillDoesNotWait) {
   start(1);
   terminate(Duration::seconds(5), at(1));
-  port.take();
+  port.drain();
   step.on_message(SignalStep{StepId{JobId(1), 0, 0}, SIGKILL, false}, at(2));
-  EXPECT_EQ(port.take(), Did{"kill"});
+  EXPECT_EQ(port.drain(), Did{"kill"});
 }
 
 TEST_F(StepSupervisorTest, AKillIsToldOf) {
   start(1);
   step.on_message(SignalStep{StepId{JobId(1), 0, 0}, SIGKILL, false}, at(2));
-  EXPECT_EQ(port.take(), (Did{"notice DUE to SIGNAL Killed", "kill"}));
+  EXPECT_EQ(port.drain(), (Did{"notice DUE to SIGNAL Killed", "kill"}));
   step.on_message(SignalStep{StepId{JobId(1), 0, 0}, SIGKILL, false}, at(3));
-  EXPECT_TRUE(port.take().empty());
+  EXPECT_TRUE(port.drain().empty());
 }
 
 TEST_F(StepSupervisorTest, EarlyTerminationIsCarriedOutAtTheStart) {
   terminate(Duration::seconds(5), at(0));
-  EXPECT_TRUE(port.take().empty());
+  EXPECT_TRUE(port.drain().empty());
   start(1);
-  EXPECT_EQ(port.take(), (Did{"signal 18", "signal 15"}));
+  EXPECT_EQ(port.drain(), (Did{"signal 18", "signal 15"}));
 }
 
 TEST_F(StepSupervisorTest, EarlyTerminationEndsAStepThatNobodyStarts) {
@@ -151,29 +151,29 @@ TEST_F(StepSupervisorTest, DeadlineIsAMinuteAfterTheEnd) {
   step.on_message(ChangeEnd{JobId(1), 0, at(200), Duration::seconds(199)}, at(1));
   step.on_message(ChangeEnd{JobId(2), 0, at(5), Duration::seconds(4)}, at(1));
   step.on_tick(at(160));
-  EXPECT_TRUE(port.take().empty());
+  EXPECT_TRUE(port.drain().empty());
   step.on_tick(at(260));
-  EXPECT_EQ(port.take(), (Did{"notice DUE TO TIME LIMIT", "signal 18", "signal 15"}));
+  EXPECT_EQ(port.drain(), (Did{"notice DUE TO TIME LIMIT", "signal 18", "signal 15"}));
 }
 
 TEST_F(StepSupervisorTest, SuspensionStopsTheClockAndEndsBeforeATermination) {
   start(1);
   step.on_message(SuspendJob{JobId(1), 0, true}, at(1));
-  EXPECT_EQ(port.take(), Did{"freeze"});
+  EXPECT_EQ(port.drain(), Did{"freeze"});
   EXPECT_TRUE(step.next_tick().is_never());
   step.on_tick(at(1000));
-  EXPECT_TRUE(port.take().empty());
+  EXPECT_TRUE(port.drain().empty());
   terminate(Duration::seconds(5), at(1001));
-  EXPECT_EQ(port.take(), (Did{"thaw", "signal 18", "signal 15"}));
+  EXPECT_EQ(port.drain(), (Did{"thaw", "signal 18", "signal 15"}));
   step.on_message(SuspendJob{JobId(1), 0, true}, at(1002));
-  EXPECT_TRUE(port.take().empty());  // frozen processes do not die
+  EXPECT_TRUE(port.drain().empty());  // frozen processes do not die
 }
 
 TEST_F(StepSupervisorTest, SuspensionBeforeTheStartFreezesTheTasks) {
   step.on_message(SuspendJob{JobId(1), 0, true}, at(0));
-  EXPECT_TRUE(port.take().empty());
+  EXPECT_TRUE(port.drain().empty());
   start(1);
-  EXPECT_EQ(port.take(), Did{"freeze"});
+  EXPECT_EQ(port.drain(), Did{"freeze"});
 }
 
 TEST_F(StepSupervisorTest, OrdersOfAnotherRunAreNotObeyed) {
@@ -181,7 +181,7 @@ TEST_F(StepSupervisorTest, OrdersOfAnotherRunAreNotObeyed) {
   step.on_message(TerminateJob{JobId(1), 1, "", Duration()}, at(1));
   step.on_message(SuspendJob{JobId(1), 1, true}, at(1));
   step.on_message(SignalStep{StepId{JobId(1), 1, 0}, SIGINT, false}, at(1));
-  EXPECT_TRUE(port.take().empty());
+  EXPECT_TRUE(port.drain().empty());
 }
 
 TEST_F(StepSupervisorTest, FailedStartSaysWhoseFaultItWas) {
@@ -230,13 +230,13 @@ TEST_F(OwnLimitTest, WarnsThenEndsTheStepAndSaysSo) {
   step.on_started(1, std::nullopt, at(0));
   EXPECT_EQ(step.next_tick(), at(40));
   step.on_tick(at(39));
-  EXPECT_EQ(port.take(), Did{});
+  EXPECT_EQ(port.drain(), Did{});
   step.on_tick(at(40));
-  EXPECT_EQ(port.take(), Did{"signal " + std::to_string(SIGUSR1)});
+  EXPECT_EQ(port.drain(), Did{"signal " + std::to_string(SIGUSR1)});
   step.on_tick(at(59));
-  EXPECT_EQ(port.take(), Did{});
+  EXPECT_EQ(port.drain(), Did{});
   step.on_tick(at(60));
-  EXPECT_EQ(port.take(), (Did{"notice DUE TO TIME LIMIT", "signal 18", "signal 15"}));
+  EXPECT_EQ(port.drain(), (Did{"notice DUE TO TIME LIMIT", "signal 18", "signal 15"}));
   step.on_task_exit(0, ExitStatus::signalled(15), at(61));
   step.on_empty({}, false);
   EXPECT_TRUE(port.end->is_timeout);
@@ -248,9 +248,9 @@ TEST_F(OwnLimitTest, StandsStillWhileSuspended) {
   step.on_message(SuspendJob{JobId(1), 0, true}, at(10));
   step.on_tick(at(100));
   step.on_message(SuspendJob{JobId(1), 0, false}, at(110));
-  port.take();
+  port.drain();
   step.on_tick(at(139));
-  EXPECT_EQ(port.take(), Did{});
+  EXPECT_EQ(port.drain(), Did{});
   EXPECT_EQ(step.next_tick(), at(140));
 }
 

@@ -180,7 +180,7 @@ Result<Pipe> make_pipe(bool is_input) {
 }
 
 /// "NOFILE=1024,CORE=0" from SLURM_RLIMIT_NOFILE=1024 and its like, which the tasks do not see.
-std::string take_limits(Environment& environment) {
+std::string extract_limits(Environment& environment) {
   constexpr std::string_view kPrefix = "SLURM_RLIMIT_";
   std::string limits;
   for (const std::string& variable : environment) {
@@ -205,7 +205,7 @@ class TaskStarter {
         environment_(node_environment(launch, layout, binding_, options.conf_path)),
         enter_file_(enter_file),
         is_captured_(is_captured) {
-    limits_ = take_limits(environment_);
+    limits_ = extract_limits(environment_);
     const bool is_trial = launch.job->trial.value() != 0;
     // By its mark a step's processes are found where no cgroup knows them (marked_processes.h).
     const std::string mark = step_mark(options.spool, launch.id);
@@ -234,7 +234,7 @@ class TaskStarter {
         // Slurm's exit for a program that cannot be executed is the error's number.
         failed_with = ExitStatus::exited(exec_error_ != 0 ? exec_error_ : 1);
         if (launch_.step == nullptr && notice_fd_ >= 0)
-          tell(fmt::format("slurmstepd: error: {}\n", task.error().text()));
+          notify(fmt::format("slurmstepd: error: {}\n", task.error().text()));
         return fail(task.error());
       }
       started.tasks.push_back(*task);
@@ -263,7 +263,7 @@ class TaskStarter {
     task.pid = TRY(start_process(spec, &exec_error_));
     return task;
   }
-  void tell(const std::string& text) const {
+  void notify(const std::string& text) const {
     [[maybe_unused]] const auto ignored = ::write(notice_fd_, text.data(), text.size());
   }
 
@@ -285,7 +285,7 @@ class TaskStarter {
   Status connect(ProcessSpec& spec, StartedTask& task) {
     if (!streams_.in.empty()) {
       spec.standard_in = TRY(files_.input(streams_.in, task.rank));
-    } else if (streams_.is_piped && takes_input(task.rank)) {
+    } else if (streams_.is_piped && accepts_input(task.rank)) {
       const Pipe pipe = TRY(make_pipe(true));
       task.input = pipe.ours;
       spec.standard_in = theirs(pipe.theirs);
@@ -322,7 +322,7 @@ class TaskStarter {
     return {};
   }
 
-  bool takes_input(std::uint32_t rank) const {
+  bool accepts_input(std::uint32_t rank) const {
     const std::string_view only = launch_.step->get(StepText::kInputTask);
     return only.empty() || only == std::to_string(rank);
   }

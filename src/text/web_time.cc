@@ -13,7 +13,7 @@ namespace muster {
 namespace {
 
 /// Takes exactly `digits` digits off the front.
-bool take_number(std::string_view& text, std::size_t digits, std::int64_t& value) {
+bool consume_number(std::string_view& text, std::size_t digits, std::int64_t& value) {
   if (text.size() < digits) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + digits, value);
   // from_chars accepts a sign, so "-123" would pass as four digits.
@@ -22,14 +22,14 @@ bool take_number(std::string_view& text, std::size_t digits, std::int64_t& value
   return true;
 }
 
-bool take(std::string_view& text, std::string_view any_of) {
+bool consume(std::string_view& text, std::string_view any_of) {
   if (text.empty() || any_of.find(text.front()) == any_of.npos) return false;
   text.remove_prefix(1);
   return true;
 }
 
 /// The digits behind the point; false: there is none.
-bool take_microseconds(std::string_view& text, std::int64_t& value) {
+bool consume_microseconds(std::string_view& text, std::int64_t& value) {
   if (text.empty() || text.front() < '0' || text.front() > '9') return false;
   int digits = 0;
   // Go writes nine digits, Python six; the rest is cut.
@@ -44,14 +44,14 @@ bool take_microseconds(std::string_view& text, std::int64_t& value) {
 }
 
 /// Seconds east of UTC; false: no offset.
-bool take_offset(std::string_view& text, std::int64_t& seconds) {
-  if (text.empty() || take(text, "Zz")) return true;
+bool consume_offset(std::string_view& text, std::int64_t& seconds) {
+  if (text.empty() || consume(text, "Zz")) return true;
   const bool is_west = text.front() == '-';
   std::int64_t hours = 0;
   std::int64_t minutes = 0;
-  if (!take(text, "+-") || !take_number(text, 2, hours)) return false;
-  take(text, ":");
-  if (!take_number(text, 2, minutes) || hours > 23 || minutes > 59) return false;
+  if (!consume(text, "+-") || !consume_number(text, 2, hours)) return false;
+  consume(text, ":");
+  if (!consume_number(text, 2, minutes) || hours > 23 || minutes > 59) return false;
   seconds = (hours * 60 + minutes) * 60 * (is_west ? -1 : 1);
   return true;
 }
@@ -71,14 +71,15 @@ Result<TimePoint> parse_web_time(std::string_view text) {
   std::string_view rest = text;
   CivilTime civil;
   std::int64_t offset = 0;
-  bool is_good =
-      take_number(rest, 4, civil.year) && take(rest, "-") && take_number(rest, 2, civil.month) &&
-      take(rest, "-") && take_number(rest, 2, civil.day) && take(rest, "Tt ") &&
-      take_number(rest, 2, civil.hour) && take(rest, ":") && take_number(rest, 2, civil.minute) &&
-      take(rest, ":") && take_number(rest, 2, civil.second);
+  bool is_good = consume_number(rest, 4, civil.year) && consume(rest, "-") &&
+                 consume_number(rest, 2, civil.month) && consume(rest, "-") &&
+                 consume_number(rest, 2, civil.day) && consume(rest, "Tt ") &&
+                 consume_number(rest, 2, civil.hour) && consume(rest, ":") &&
+                 consume_number(rest, 2, civil.minute) && consume(rest, ":") &&
+                 consume_number(rest, 2, civil.second);
   std::int64_t fraction = 0;
-  if (is_good && take(rest, ".,")) is_good = take_microseconds(rest, fraction);
-  is_good = is_good && take_offset(rest, offset) && rest.empty() && is_valid(civil);
+  if (is_good && consume(rest, ".,")) is_good = consume_microseconds(rest, fraction);
+  is_good = is_good && consume_offset(rest, offset) && rest.empty() && is_valid(civil);
   if (!is_good)
     return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is no point in time", text),
                 "write 2026-08-21T16:00:00Z");

@@ -76,10 +76,10 @@ std::string inner_path(const std::string& path, std::string_view name) {
 /// nothing more is kept.
 class Builder final : public YAML::EventHandler {
  public:
-  Result<YamlDocument> take() {
+  Result<YamlDocument> finish() {
     if (problem_) return fail(*std::move(problem_));
     std::erase_if(document_.lines,
-                  [](const auto& line) { return line.first.starts_with(kUnnoted); });
+                  [](const auto& line) { return line.first.starts_with(kUnrecorded); });
     return std::move(document_);
   }
 
@@ -138,18 +138,18 @@ class Builder final : public YAML::EventHandler {
     if (bytes_ > kByteMax) refuse(mark, "the document unfolds to more than 16 MiB");
   }
   /// Counts a value and all within it, and notes where they stand.
-  void note(const YAML::Mark& mark, const std::string& path, const Json& value) {
+  void record_line(const YAML::Mark& mark, const std::string& path, const Json& value) {
     spend(mark, path.size() + (value.text() != nullptr ? value.text()->size() : 0));
     if (problem_) return;
     document_.lines.try_emplace(path, line_of(mark));
     if (const auto* items = value.array()) {
       for (std::size_t i = 0; i < items->size() && !problem_; ++i)
-        note(mark, inner_path(path, std::to_string(i)), (*items)[i]);
+        record_line(mark, inner_path(path, std::to_string(i)), (*items)[i]);
     }
     if (const auto* members = value.object()) {
       for (const Json::Member& member : *members) {
         if (problem_) return;
-        note(mark, inner_path(path, member.name), member.value);
+        record_line(mark, inner_path(path, member.name), member.value);
       }
     }
   }
@@ -168,7 +168,8 @@ class Builder final : public YAML::EventHandler {
     if (problem_) return;
     if (expects_name()) return name_next(mark, text, value);
     // The line of a member is that of its name: the value may begin further down.
-    note(is_member() ? stack_.back().name_mark : mark, is_merge() ? kUnnoted : next_path(), value);
+    record_line(is_member() ? stack_.back().name_mark : mark,
+                is_merge() ? kUnrecorded : next_path(), value);
     if (problem_) return;
     // An anchor may be set anew: the last one counts.
     if (anchor != 0) anchors_[anchor] = value;
@@ -179,7 +180,7 @@ class Builder final : public YAML::EventHandler {
     // YAML allows lists and maps for names; Json has texts alone.
     if (expects_name()) return refuse(mark, "a name must be a plain text");
     if (stack_.size() >= kDepthMax) return refuse(mark, "nested more than 200 deep");
-    std::string path = is_merge() || is_unnoted() ? kUnnoted : next_path();
+    std::string path = is_merge() || is_unnoted() ? kUnrecorded : next_path();
     spend(mark, path.size());
     if (!problem_)
       document_.lines.try_emplace(path, line_of(is_member() ? stack_.back().name_mark : mark));
@@ -205,7 +206,7 @@ class Builder final : public YAML::EventHandler {
     // YAML 1.2 requires unique names (section 3.2.1.3), and yaml-cpp does not check them.
     if (name != "<<" && !top.names.insert(name).second) {
       return refuse(mark, fmt::format("'{}' stands twice; keep one",
-                                      inner_path(top.path == kUnnoted ? "" : top.path, name)));
+                                      inner_path(top.path == kUnrecorded ? "" : top.path, name)));
     }
     spend(mark, name.size());
     top.name = std::move(name);
@@ -213,7 +214,7 @@ class Builder final : public YAML::EventHandler {
   }
   bool is_member() const { return !stack_.empty() && stack_.back().is_map(); }
   bool is_merge() const { return is_member() && stack_.back().name == "<<"; }
-  bool is_unnoted() const { return !stack_.empty() && stack_.back().path == kUnnoted; }
+  bool is_unnoted() const { return !stack_.empty() && stack_.back().path == kUnrecorded; }
 
   /// A finished value goes to where it belongs.
   void put(const YAML::Mark& mark, Json value) {
@@ -246,12 +247,13 @@ class Builder final : public YAML::EventHandler {
     if (source.object() == nullptr) return refuse(mark, "'<<' takes a map or a list of maps");
     for (const Json::Member& member : *source.object()) {
       if (problem_ || !into.names.insert(member.name).second) continue;
-      if (into.path != kUnnoted) note(mark, inner_path(into.path, member.name), member.value);
+      if (into.path != kUnrecorded)
+        record_line(mark, inner_path(into.path, member.name), member.value);
       into.value.object()->push_back(member);
     }
   }
 
-  static constexpr const char* kUnnoted =
+  static constexpr const char* kUnrecorded =
       "\x01";  ///< the path of what stands under a merge, noted when it is merged
   YamlDocument document_;
   std::vector<Open> stack_;
@@ -302,7 +304,7 @@ Result<YamlDocument> parse_yaml(std::string_view text) {
     Builder builder;
     // A text of comments alone has no document: it is null.
     if (!parser.HandleNextDocument(builder)) return YamlDocument{};
-    YamlDocument document = TRY(builder.take());
+    YamlDocument document = TRY(builder.finish());
     NoDocument rest;
     if (parser.HandleNextDocument(rest))
       return refusal(rest.line, "a second document begins; one is expected");

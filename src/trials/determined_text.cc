@@ -25,7 +25,7 @@ constexpr std::string_view kFolder = "/run/determined";
 /// (32768 and up): one of those may have it when a rank wants to listen.
 constexpr std::uint32_t kPortFirst = 28'000;
 constexpr std::uint32_t kPortStep = 4;
-constexpr std::uint32_t kPortPlaces = 1000;
+constexpr std::uint32_t kPortSlots = 1000;
 constexpr std::array<std::string_view, 5> kS3Settings{"bucket", "access_key", "secret_key",
                                                       "endpoint_url", "prefix"};
 
@@ -142,10 +142,9 @@ std::vector<std::string> determined_variables(const Experiment& experiment, cons
     out.push_back(fmt::format("{}={}", name, value));
   };
   // Two clusters may use one host, and each counts its trials from 1.
-  const auto first_place =
-      static_cast<std::uint32_t>(Hasher().add(place.cluster).digest() % kPortPlaces);
-  const std::uint32_t ports =
-      kPortFirst + (first_place + trial.id.value()) % kPortPlaces * kPortStep;
+  const auto first_slot =
+      static_cast<std::uint32_t>(Hasher().add(place.cluster).digest() % kPortSlots);
+  const std::uint32_t ports = kPortFirst + (first_slot + trial.id.value()) % kPortSlots * kPortStep;
   add("DET_MASTER", place.master);
   add("DET_CLUSTER_ID", place.cluster);
   add("DET_AGENT_ID", place.node_name);

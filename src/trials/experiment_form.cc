@@ -41,14 +41,14 @@ bool asks_for_nothing(const Json& value) {
 /// Refuses a field by name when it asks for something; its default, written out, asks for nothing.
 void refuse_field(FormReader& reader, std::string_view name, std::string_view why,
                   const Json& usual = {}) {
-  const Json* value = reader.take(name);
+  const Json* value = reader.field(name);
   if (value != nullptr && !asks_for_nothing(*value) && *value != usual)
     reader.refuse(name, std::string(why));
 }
 
 /// A list of texts; a single text counts as a list of one where that is allowed.
 void read_texts(FormReader& reader, std::string_view name, std::vector<std::string>& out) {
-  const Json* value = reader.take(name);
+  const Json* value = reader.field(name);
   if (value == nullptr) return;
   if (value->array() == nullptr)
     return reader.refuse(name, fmt::format("{} is not a list of texts", shown_value(*value)));
@@ -63,7 +63,7 @@ void read_texts(FormReader& reader, std::string_view name, std::vector<std::stri
 
 void read_entrypoint(FormReader& top, EntryPoint& out) {
   if (!top.require("entrypoint", "the command that trains, such as python3 train.py")) return;
-  const Json* value = top.take("entrypoint");
+  const Json* value = top.field("entrypoint");
   // Determined's two forms: a text is a line for the shell, a list is quoted word by word.
   out.is_shell_line = value->text() != nullptr;
   if (out.is_shell_line) {
@@ -84,7 +84,7 @@ void read_entrypoint(FormReader& top, EntryPoint& out) {
 
 /// A number, or {min, max} for a trial that may be resized between its runs.
 void read_slots(FormReader& reader, TrialResources& out) {
-  if (!reader.has("slots_per_trial") || reader.take("slots_per_trial")->object() == nullptr) {
+  if (!reader.has("slots_per_trial") || reader.field("slots_per_trial")->object() == nullptr) {
     // 0 is allowed: such a trial runs on CPUs alone.
     reader.whole("slots_per_trial", out.slots_per_trial, 0);
     return;
@@ -117,7 +117,7 @@ void read_resources(FormReader& top, TrialResources& out) {
   reader.text("resource_pool", out.resource_pool);
   reader.flag("is_single_node", out.is_single_node);
   // Without containers a trial has all of the node's shared memory.
-  if (const Json* size = reader.take("shm_size");
+  if (const Json* size = reader.field("shm_size");
       size != nullptr && !size->number() && size->text() == nullptr) {
     reader.refuse("shm_size", fmt::format("{} is not a size; give bytes, or a text such as 16g",
                                           shown_value(*size)));
@@ -137,7 +137,7 @@ void read_resources(FormReader& top, TrialResources& out) {
 /// A list, or a map from kinds of slots to lists: ours are then those for GPUs where the trial has
 /// slots, else those for CPUs.
 void read_variables(FormReader& environment, bool has_slots, std::vector<std::string>& out) {
-  const Json* value = environment.take("environment_variables");
+  const Json* value = environment.field("environment_variables");
   if (value == nullptr) return;
   if (value->object() == nullptr) {
     read_texts(environment, "environment_variables", out);
@@ -181,7 +181,7 @@ SharedFolderStorage read_shared_folder(FormReader& reader) {
   SharedFolderStorage storage;
   if (reader.require("host_path", "the shared folder")) reader.text("host_path", storage.host_path);
   reader.text("storage_path", storage.storage_path);
-  reader.take("propagation");  // of a mount into a container
+  reader.field("propagation");  // of a mount into a container
   if (!storage.host_path.empty() && storage.host_path.front() != '/') {
     reader.refuse("host_path",
                   fmt::format("\"{}\" is not absolute; begin it with /", storage.host_path));
@@ -280,7 +280,7 @@ void read_budget(FormReader& top, ExperimentBudget& out) {
 // Source: Determined 0.38, log_policies; patterns are RE2 there.
 void read_log_policies(FormReader& top, std::vector<LogPolicy>& out) {
   constexpr std::array<std::string_view, 2> kActions{"cancel_retries", "exclude_node"};
-  const Json* value = top.take("log_policies");
+  const Json* value = top.field("log_policies");
   if (value == nullptr) return;
   if (value->array() == nullptr)
     return top.refuse("log_policies", fmt::format("{} is not a list", shown_value(*value)));
@@ -290,7 +290,7 @@ void read_log_policies(FormReader& top, std::vector<LogPolicy>& out) {
     reader.text("name", policy.name);
     reader.text("pattern", policy.pattern);
     // An action is a word, or a map with the word as its type.
-    if (const Json* action = reader.take("action");
+    if (const Json* action = reader.field("action");
         action != nullptr && action->object() != nullptr) {
       FormReader inner = reader.section("action");
       // 0 is kLabel, the policy without an action.
@@ -325,7 +325,7 @@ void read_profiling(FormReader& top, Profiling& out) {
     out.end_after_batch = end;
   }
   // Marks the field as known also where it is null, which has() counts as left out.
-  reader.take("end_after_batch");
+  reader.field("end_after_batch");
   bool is_synchronized = true;  // the form warns of it
   reader.flag("sync_timings", is_synchronized);
   reader.finish();
@@ -335,16 +335,16 @@ void read_seed_and_retention(FormReader& top, ExperimentConfig& out) {
   FormReader reproducibility = top.section("reproducibility");
   if (reproducibility.has("experiment_seed"))
     reproducibility.whole("experiment_seed", out.experiment_seed.emplace(0), 0, INT32_MAX);
-  reproducibility.take("experiment_seed");
+  reproducibility.field("experiment_seed");
   if (reproducibility.has("trial_seed"))
     reproducibility.whole("trial_seed", out.search.trial_seed.emplace(0), 0, INT32_MAX);
-  reproducibility.take("trial_seed");
+  reproducibility.field("trial_seed");
   reproducibility.finish();
   FormReader retention = top.section("retention_policy");
   // Both ends are Determined's; -1 keeps logs for ever.
   if (retention.has("log_retention_days"))
     retention.whole("log_retention_days", out.log_retention_days.emplace(-1), -1, 32767);
-  retention.take("log_retention_days");
+  retention.field("log_retention_days");
   retention.finish();
 }
 
@@ -535,7 +535,7 @@ ExperimentForm read_experiment(const Json& merged, const LineMap& lines, bool is
   read_budget(top, config.budget);
   top.flag("debug", config.is_debugged);
   // `data` is the user's own: it is passed on unread.
-  if (const Json* data = top.take("data")) config.data = *data;
+  if (const Json* data = top.field("data")) config.data = *data;
   read_the_rest(top);
   top.finish();
   if (context.problems.empty()) check_hparams_of(top, config);

@@ -77,7 +77,7 @@ std::span<const Json::Member> FormReader::members() const {
   return *value_->object();
 }
 
-const Json* FormReader::take(std::string_view name) {
+const Json* FormReader::field(std::string_view name) {
   // Asked for, whether or not it is there: the list is also what finish() proposes instead of a
   // misspelt name.
   asked_.emplace_back(name);
@@ -94,7 +94,7 @@ bool FormReader::require(std::string_view name, std::string_view what) {
 }
 
 void FormReader::text(std::string_view name, std::string& out) {
-  const Json* value = take(name);
+  const Json* value = field(name);
   if (value == nullptr) return;
   if (value->text() == nullptr)
     return refuse(name, fmt::format("{} is not a text; put it in quotes", shown_value(*value)));
@@ -102,7 +102,7 @@ void FormReader::text(std::string_view name, std::string& out) {
 }
 
 void FormReader::flag(std::string_view name, bool& out) {
-  const Json* value = take(name);
+  const Json* value = field(name);
   if (value == nullptr) return;
   if (value->boolean() == nullptr)
     return refuse(name, fmt::format("{} is neither true nor false", shown_value(*value)));
@@ -110,7 +110,7 @@ void FormReader::flag(std::string_view name, bool& out) {
 }
 
 void FormReader::number(std::string_view name, double& out, double low, double high) {
-  const Json* value = take(name);
+  const Json* value = field(name);
   if (value == nullptr) return;
   const auto number = value->number();
   if (number && *number >= low && *number <= high) {
@@ -124,9 +124,9 @@ void FormReader::number(std::string_view name, double& out, double low, double h
                                                       fmt::format("{}", high), high < 1e299)));
 }
 
-std::optional<std::int64_t> FormReader::take_whole(std::string_view name, std::int64_t low,
-                                                   std::int64_t high) {
-  const Json* value = take(name);
+std::optional<std::int64_t> FormReader::whole_number(std::string_view name, std::int64_t low,
+                                                     std::int64_t high) {
+  const Json* value = field(name);
   if (value == nullptr) return std::nullopt;
   std::optional<std::int64_t> whole;
   if (value->whole() != nullptr) whole = *value->whole();
@@ -149,7 +149,7 @@ std::optional<std::int64_t> FormReader::take_whole(std::string_view name, std::i
 
 std::optional<std::size_t> FormReader::choice(std::string_view name,
                                               std::span<const std::string_view> words) {
-  const Json* value = take(name);
+  const Json* value = field(name);
   if (value == nullptr) return std::nullopt;
   if (const std::string* text = value->text()) {
     const auto found = std::ranges::find(words, *text);
@@ -162,7 +162,7 @@ std::optional<std::size_t> FormReader::choice(std::string_view name,
 }
 
 FormReader FormReader::section(std::string_view name) {
-  return FormReader(context_, take(name), path_of(name));
+  return FormReader(context_, field(name), path_of(name));
 }
 
 void FormReader::finish() {

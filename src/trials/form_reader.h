@@ -47,7 +47,7 @@ class FormReader {
   bool require(std::string_view name, std::string_view what);
 
   /// The field as it is; nullptr when it is left out.
-  const Json* take(std::string_view name);
+  const Json* field(std::string_view name);
   /// Each leaves `out` alone when the field is left out or wrong.
   void text(std::string_view name, std::string& out);
   void flag(std::string_view name, bool& out);
@@ -55,7 +55,7 @@ class FormReader {
   /// Bounds are included; without `high` it is as high as T and 63 bits go.
   template <class T>
   void whole(std::string_view name, T& out, std::int64_t low, std::int64_t high = most<T>()) {
-    if (const auto value = take_whole(name, low, high)) out = static_cast<T>(*value);
+    if (const auto value = whole_number(name, low, high)) out = static_cast<T>(*value);
   }
   /// One of the words. Nullopt: left out or wrong. Otherwise its place.
   std::optional<std::size_t> choice(std::string_view name, std::span<const std::string_view> words);
@@ -75,8 +75,8 @@ class FormReader {
                ? static_cast<std::int64_t>(std::numeric_limits<T>::max())
                : std::numeric_limits<std::int64_t>::max();
   }
-  std::optional<std::int64_t> take_whole(std::string_view name, std::int64_t low,
-                                         std::int64_t high);
+  std::optional<std::int64_t> whole_number(std::string_view name, std::int64_t low,
+                                           std::int64_t high);
 
   FormContext& context_;
   const Json* value_;

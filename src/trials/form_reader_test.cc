@@ -52,7 +52,7 @@ TEST(FormReader, WhatIsLeftOutOrNullLeavesTheValueAlone) {
   EXPECT_EQ(text, "before");
   EXPECT_EQ(whole, 7U);
   EXPECT_FALSE(form.reader.has("text"));
-  EXPECT_EQ(form.reader.take("text"), nullptr);
+  EXPECT_EQ(form.reader.field("text"), nullptr);
 }
 
 TEST(FormReader, WhatIsWrongIsSaidWithItsLineAndTheValueStays) {
@@ -95,7 +95,7 @@ TEST(FormReader, BoundsAreIncluded) {
 }
 
 TEST(FormReader, WithoutABoundItIsAsHighAsTheTypeGoes) {
-  const auto taken = [](const std::string& value) {
+  const auto accepted = [](const std::string& value) {
     Form form("n: " + value + "\n");
     std::uint32_t small = 0;
     std::uint64_t large = 0;
@@ -103,10 +103,10 @@ TEST(FormReader, WithoutABoundItIsAsHighAsTheTypeGoes) {
     form.reader.whole("n", large, 0);
     return std::to_string(small) + " " + std::to_string(large);
   };
-  EXPECT_EQ(taken("4294967295"), "4294967295 4294967295");
-  EXPECT_EQ(taken("4294967296"), "0 4294967296");
-  EXPECT_EQ(taken("9223372036854775807"), "0 9223372036854775807");
-  EXPECT_EQ(taken("9223372036854775808"), "0 0");
+  EXPECT_EQ(accepted("4294967295"), "4294967295 4294967295");
+  EXPECT_EQ(accepted("4294967296"), "0 4294967296");
+  EXPECT_EQ(accepted("9223372036854775807"), "0 9223372036854775807");
+  EXPECT_EQ(accepted("9223372036854775808"), "0 0");
 }
 
 TEST(FormReader, NumbersThatAreNoneAreRefused) {
@@ -134,14 +134,14 @@ TEST(FormReader, AMissingFieldIsNamedOnceAndIsNoMistakeLater) {
   Form form("b: 1\n");
   EXPECT_FALSE(form.reader.require("a", "a name"));
   EXPECT_TRUE(form.reader.require("b", "a number"));
-  form.reader.take("b");
+  form.reader.field("b");
   form.reader.finish();
   EXPECT_EQ(form.problems(), "line 1: 'a' is missing; give a name\n");
 }
 
 TEST(FormReader, FieldsThatNobodyAskedForAreWrong) {
   Form form("max_lenght: 1\ncolour: red\n");
-  form.reader.take("max_length");
+  form.reader.field("max_length");
   form.reader.finish();
   EXPECT_EQ(form.problems(),
             "line 1: max_lenght: there is no such field here; is it 'max_length'?\n"

@@ -79,7 +79,7 @@ std::optional<HyperDomain> read_log(FormReader& reader) {
 
 std::optional<HyperDomain> read_categorical(FormReader& reader) {
   if (!reader.require("vals", "the list of values")) return std::nullopt;
-  const Json* vals = reader.take("vals");
+  const Json* vals = reader.field("vals");
   if (vals->array() != nullptr && !vals->array()->empty()) return CategoricalDomain{*vals->array()};
   const std::string found = vals->array() != nullptr ? "an empty list" : shown_value(*vals);
   reader.refuse("vals", fmt::format("{} is not possible; give a list of one value or more", found));
@@ -88,7 +88,7 @@ std::optional<HyperDomain> read_categorical(FormReader& reader) {
 
 std::optional<HyperDomain> read_const(FormReader& reader) {
   // `val: null` counts as left out.
-  const Json* val = reader.take("val");
+  const Json* val = reader.field("val");
   if (val != nullptr) return ConstDomain{*val};
   reader.refuse("", "'val' is missing; give the value");
   return std::nullopt;

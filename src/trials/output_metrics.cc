@@ -99,7 +99,7 @@ class Gatherer {
     report_.metrics.push_back({std::string(name), value});
     return true;
   }
-  std::optional<PrintedReport> take() {
+  std::optional<PrintedReport> finish() {
     if (!has_step_ || report_.metrics.empty()) return std::nullopt;
     return std::move(report_);
   }
@@ -127,7 +127,7 @@ std::optional<PrintedReport> parse_pairs(std::string_view line) {
     const auto value = parse_number(word.substr(equals + 1));
     if (value && !gatherer.add(word.substr(0, equals), *value)) return std::nullopt;
   }
-  return gatherer.take();
+  return gatherer.finish();
 }
 
 /// With quotes around the words for numbers that JSON has not, and Python writes all the same.
@@ -174,7 +174,7 @@ std::optional<PrintedReport> parse_object(std::string_view line) {
     const auto value = is_name(member.name) ? number_of(member.value) : std::nullopt;
     if (value && !gatherer.add(member.name, *value)) return std::nullopt;
   }
-  return gatherer.take();
+  return gatherer.finish();
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::optional<LegacyLength> read_length(FormReader& searcher, std::string_view n
   // Counts problems, to return nothing if this length added one.
   const std::size_t before = searcher.context().problems.size();
   // A bare number is of the unit that time_metric has, or batches.
-  if (searcher.take(name)->object() == nullptr) {
+  if (searcher.field(name)->object() == nullptr) {
     searcher.whole(name, length.length, 1, kUnitsMax);
     return length;
   }
@@ -60,7 +60,7 @@ class SearcherReader {
       section_.text("metric", search.metric);
     // Only where the field is a text: otherwise text() has already complained.
     if (section_.has("metric") && search.metric.empty() &&
-        section_.take("metric")->text() != nullptr) {
+        section_.field("metric")->text() != nullptr) {
       section_.refuse("metric",
                       "it is empty; give the validation metric that trials are ranked by");
     }
@@ -169,7 +169,7 @@ class SearcherReader {
       section_.whole("num_rounds", method.num_rounds, 1, 10'000);
     if (section_.require("length_per_round", "how long a round is, as {batches: N}")) {
       if (const auto length = read_length(section_, "length_per_round"))
-        take_length(*length, method.length_per_round);
+        use_length(*length, method.length_per_round);
     }
     FormReader replace = section_.section("replace_function");
     // Above one half a trial would be both among the best and among the worst.
@@ -235,7 +235,7 @@ class SearcherReader {
     section_.whole("max_concurrent_trials", out_.search.max_concurrent_trials, 0);
   }
 
-  void take_length(const LegacyLength& length, std::uint64_t& out) {
+  void use_length(const LegacyLength& length, std::uint64_t& out) {
     out = length.length;
     const std::string& named = out_.search.time_metric;
     // A search counts in one unit: two different ones cannot be compared.
@@ -256,18 +256,18 @@ class SearcherReader {
   }
   void trial_length() {
     if (const auto length = read_length(section_, "max_length"))
-      take_length(*length, out_.trial_length);
+      use_length(*length, out_.trial_length);
   }
   /// The training at the top rung: `max_time` in units of `time_metric`, or the older `max_length`.
   void top(std::uint64_t& max_time) {
     if (section_.has("max_length") && section_.has("max_time")) {
       // Marked as read, so that finish() reports one problem and not two.
-      section_.take("max_time");
+      section_.field("max_time");
       section_.refuse("max_length", "max_time is given too; give one of them");
     }
     if (section_.has("max_length")) {
       is_length_given_ = true;
-      if (const auto length = read_length(section_, "max_length")) take_length(*length, max_time);
+      if (const auto length = read_length(section_, "max_length")) use_length(*length, max_time);
       // A length in the older spelling brings its unit, or has the usual one: time_metric is not
       // required.
       return;
@@ -284,7 +284,7 @@ class SearcherReader {
     return !stops_once;
   }
   void bracket_rungs(std::vector<std::uint32_t>& rungs) {
-    const Json* value = section_.take("bracket_rungs");
+    const Json* value = section_.field("bracket_rungs");
     if (value == nullptr) return;
     if (value->array() == nullptr)
       return section_.refuse("bracket_rungs",
@@ -330,7 +330,7 @@ constexpr std::array kFormer{FormerRow{"adaptive", "it was replaced; use adaptiv
 
 const MethodRow* read_method(FormReader& section) {
   if (!section.require("name", "the method, such as adaptive_asha")) return nullptr;
-  if (const Json* name = section.take("name"); name->text() != nullptr) {
+  if (const Json* name = section.field("name"); name->text() != nullptr) {
     // Before choice(), whose list of methods would be the only advice.
     for (const FormerRow& former : kFormer) {
       if (*name->text() != former.name) continue;

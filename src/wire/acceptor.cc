@@ -24,11 +24,11 @@ bool is_shortage(int error) {
 }  // namespace
 
 Acceptor::Acceptor(kj::AsyncIoContext& io, int listen_fd, std::function<void(int)> adopt,
-                   std::function<void(int)> told_shortage)
+                   std::function<void(int)> on_shortage)
     : timer_(io.provider->getTimer()),
       listen_fd_(listen_fd),
       adopt_(std::move(adopt)),
-      told_shortage_(std::move(told_shortage)),
+      on_shortage_(std::move(on_shortage)),
       observer_(io.unixEventPort, listen_fd, kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
 
 kj::Promise<void> Acceptor::run() {
@@ -52,7 +52,7 @@ void Acceptor::accept_waiting() {
       kj::runCatchingExceptions([&] { adopt_(fd); });
     } else if (errno == EAGAIN || is_shortage(errno)) {
       const bool was_short = std::exchange(is_short_, errno != EAGAIN);
-      if (is_short_ && !was_short && told_shortage_) told_shortage_(errno);
+      if (is_short_ && !was_short && on_shortage_) on_shortage_(errno);
       return;
     } else if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK) {
       return;  // it listens no more

@@ -13,10 +13,10 @@ namespace muster {
 class Acceptor {
  public:
   /// Called on the event loop. `adopt` has the connection's descriptor for itself; what it throws
-  /// is the end of that connection alone. `told_shortage`, if any, has the errno of a shortage
+  /// is the end of that connection alone. `on_shortage`, if any, has the errno of a shortage
   /// (EMFILE, ENFILE, ENOMEM or ENOBUFS), once per shortage.
   Acceptor(kj::AsyncIoContext& io, int listen_fd, std::function<void(int fd)> adopt,
-           std::function<void(int error)> told_shortage = {});
+           std::function<void(int error)> on_shortage = {});
 
   /// For as long as somebody holds the promise.
   kj::Promise<void> run();
@@ -29,7 +29,7 @@ class Acceptor {
   kj::Timer& timer_;
   int listen_fd_;
   std::function<void(int fd)> adopt_;
-  std::function<void(int error)> told_shortage_;
+  std::function<void(int error)> on_shortage_;
   bool is_short_ = false;
   bool may_have_more_ = false;
   kj::UnixEventPort::FdObserver observer_;

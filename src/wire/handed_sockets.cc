@@ -31,7 +31,7 @@ HandedSockets::HandedSockets(const std::vector<int>& descriptors) {
     if (fd <= STDERR_FILENO) continue;
     socket = kj::AutoCloseFd(fd);
     // From now on it closes with the next execution, unless it is handed on again.
-    keep_when_executing(fd, false);
+    set_inheritable(fd, false);
     if (!is_listening(fd)) socket = nullptr;
   }
 }
@@ -62,9 +62,9 @@ Result<TcpListener> HandedSockets::listen(const std::string& address, std::size_
   return listen_tcp(address);
 }
 
-void keep_when_executing(int fd, bool is_kept) {
+void set_inheritable(int fd, bool is_inheritable) {
   const int flags = ::fcntl(fd, F_GETFD);
-  if (flags >= 0) ::fcntl(fd, F_SETFD, is_kept ? flags & ~FD_CLOEXEC : flags | FD_CLOEXEC);
+  if (flags >= 0) ::fcntl(fd, F_SETFD, is_inheritable ? flags & ~FD_CLOEXEC : flags | FD_CLOEXEC);
 }
 
 }  // namespace muster

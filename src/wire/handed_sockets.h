@@ -36,6 +36,6 @@ class HandedSockets {
 };
 
 /// Lets the descriptor live through execve, or ends with it.
-void keep_when_executing(int fd, bool is_kept);
+void set_inheritable(int fd, bool is_inheritable);
 
 }  // namespace muster

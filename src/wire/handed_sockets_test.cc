@@ -18,7 +18,7 @@ struct Before {
   HandedSockets handed{{sockets[0].fd, sockets[1].fd}};
 };
 
-bool takes_connections(const TcpListener& listener) {
+bool accepts_connections(const TcpListener& listener) {
   const auto connected = connect_to(listener.address);
   if (!connected.has_value()) return false;
   const kj::AutoCloseFd client(*connected);
@@ -37,7 +37,7 @@ TEST(HandedSockets, WhereOneListensItGoesOnWithWhoWaits) {
   before.handed = HandedSockets();
   EXPECT_GE(kj::AutoCloseFd(::accept(again->fd, nullptr, nullptr)).get(), 0)
       << "who connected before is served";
-  EXPECT_TRUE(takes_connections(*again));
+  EXPECT_TRUE(accepts_connections(*again));
 }
 
 TEST(HandedSockets, AnyPortIsTheOneOfItsPosition) {
@@ -52,7 +52,7 @@ TEST(HandedSockets, AnyPortIsTheOneOfItsPosition) {
   ASSERT_TRUE(elsewhere.has_value());
   const kj::AutoCloseFd held(elsewhere->fd);
   EXPECT_TRUE(elsewhere->address.starts_with("127.0.0.2:")) << "another host is another address";
-  EXPECT_TRUE(takes_connections(*elsewhere));
+  EXPECT_TRUE(accepts_connections(*elsewhere));
 }
 
 TEST(HandedSockets, OneIsGivenOnceUntilItStartsOver) {
@@ -92,12 +92,12 @@ TEST(HandedSockets, WhatStandsInTheWayIsClosedAndCanBeOpenedAgain) {
     const auto again = before.handed.listen(last, 0);
     ASSERT_TRUE(again.has_value()) << again.error().text();
     const kj::AutoCloseFd held_again(again->fd);
-    EXPECT_TRUE(takes_connections(*again));
+    EXPECT_TRUE(accepts_connections(*again));
   }
   const auto wide = before.handed.listen(wider, 0);
   ASSERT_TRUE(wide.has_value()) << wide.error().text();
   const kj::AutoCloseFd held(wide->fd);
-  EXPECT_TRUE(takes_connections(*wide));
+  EXPECT_TRUE(accepts_connections(*wide));
   EXPECT_TRUE(before.handed.listen(before.sockets[1].address, 1).has_value())
       << "another port stands in nobody's way";
 }
@@ -114,7 +114,7 @@ TEST(HandedSockets, TakesNothingThatDoesNotListen) {
   const auto listener = handed.listen("127.0.0.1:0", 0);
   ASSERT_TRUE(listener.has_value());
   const kj::AutoCloseFd held(listener->fd);
-  EXPECT_TRUE(takes_connections(*listener));
+  EXPECT_TRUE(accepts_connections(*listener));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ DependencyOutcome DependencyRole::decide_elements_of(const Job& record, const Af
 void DependencyRole::decide_dependencies() {
   // What is decided here changes only jobs that wait: whom that affects is looked at next time.
   WholeArrays wholes(state_);
-  for (const AffectedJob& affected : index_.take_affected(engine_.allowance())) {
+  for (const AffectedJob& affected : index_.extract_affected(engine_.allowance())) {
     engine_.spend(1);
     const Job* job = state_.jobs().find(affected.job);
     // Since it was marked it may have started, ended, or lost its dependencies by an update.

@@ -46,7 +46,7 @@ JobSpecRef spec_in_partition(const Job& job, const ClusterState& state) {
   return spec;
 }
 
-/// What every node of a step is told alike.
+/// What every node of a step is sent alike.
 LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& state) {
   LaunchStep message;
   message.id = step.id;
@@ -121,7 +121,7 @@ void LaunchRole::watch_launch(const StepId& step) {
 
 void LaunchRole::forget_launch(const StepId& step) {
   common_launches_.erase(step);
-  told_.erase(step);
+  sent_.erase(step);
   const auto found = launch_deadlines_.find(step);
   if (found == launch_deadlines_.end()) return;
   launch_watch_.erase({found->second, step});
@@ -136,7 +136,7 @@ void LaunchRole::extend_launch(const StepId& step, TimePoint deadline) {
   found->second = deadline;
 }
 
-/// A node's time begins when it is told: that so many launches are to be sent is not its fault.
+/// A node's time begins when it is sent: that so many launches are to be sent is not its fault.
 /// True: the step has been given more time.
 bool LaunchRole::is_launch_held_up(const StepId& step) {
   const auto since = queue_.held_up_since(step, now());
@@ -146,18 +146,18 @@ bool LaunchRole::is_launch_held_up(const StepId& step) {
   return true;
 }
 
-/// Those parts are told. Once for each: a node that comes back again and again gives the others no
+/// Those parts are sent. Once for each: a node that comes back again and again gives the others no
 /// more time.
 void LaunchRole::begin_time(const StepId& step, std::span<const std::size_t> parts) {
   if (!launch_deadlines_.contains(step)) return;
-  Bitmap& told = told_[step];
+  Bitmap& sent = sent_[step];
   const bool is_first =
-      std::ranges::any_of(parts, [&](std::size_t part) { return !told.test(part); });
-  for (const std::size_t part : parts) told.set(part);
+      std::ranges::any_of(parts, [&](std::size_t part) { return !sent.test(part); });
+  for (const std::size_t part : parts) sent.set(part);
   if (is_first) extend_launch(step, now() + state_.settings().launch_timeout);
 }
 
-/// What cannot be told to any node is its job's fault.
+/// What cannot be sent to any node is its job's fault.
 void LaunchRole::on_refused(NodeIndex node, const LaunchStep& launch, const std::string& why) {
   queue_.received({launch.id, node});
   Doom doom{"its agent does not take the launch: " + why, launch.launch_key};
@@ -172,7 +172,7 @@ void LaunchRole::watch_launches() {
   for (const auto& [id, doom] : std::exchange(doomed_launches_, {})) {
     if (own_step(running_job(state_, id.job, id.attempt), id, doom.launch_key) == nullptr) continue;
     if (doom.node && roles_.runs->has_begun_on(*doom.node, id))
-      continue;  // it was told another time
+      continue;  // it was sent another time
     forget_launch(id);
     fail_launch(id, doom.why, doom.node.has_value(), doom.node);
   }
@@ -309,7 +309,7 @@ bool LaunchRole::is_launchable_on(const StepState& step, std::size_t part) const
   return !is_heard && link.is_connected && !link.is_fenced();
 }
 
-/// What each of its nodes is to be told, as far as it may be much.
+/// What each of its nodes is to be sent, as far as it may be much.
 std::size_t LaunchRole::launch_bytes(const Job& job, const StepState& step) const {
   const auto size_of = [&](BlobId id) {
     const auto record = state_.blobs().record(id);
@@ -355,7 +355,7 @@ void LaunchRole::serve_launches() {
   for (int i = 0; i < kAtOnce; ++i) {
     const auto part = queue_.next(now());
     if (!part) return;
-    take_turn(*part);
+    serve_part(*part);
   }
   // What is left is work for the next turn (Workload::on_work), so that everybody else is served in
   // between.
@@ -367,12 +367,12 @@ bool LaunchRole::resume_launch(const StepId& id) {
   const std::vector<NodeIndex> nodes = queue_.unsent_turns(id);
   if (nodes.empty()) return launch(id);
   bool is_complete = true;
-  for (const NodeIndex node : nodes) is_complete = take_turn({id, node}) && is_complete;
+  for (const NodeIndex node : nodes) is_complete = serve_part({id, node}) && is_complete;
   return is_complete;
 }
 
 /// False: it waits for blobs, and keeps its turn. What nobody wants any more gives it up.
-bool LaunchRole::take_turn(const LaunchPart& part) {
+bool LaunchRole::serve_part(const LaunchPart& part) {
   const StepState* step = find_launchable(part.step);
   const auto own = step == nullptr ? std::nullopt : part_on(*step, part.node);
   auto& missed = roles_.nodes->link(part.node).missed_signals;
@@ -428,7 +428,7 @@ LaunchRole::Launch LaunchRole::send_launch(const Job& job, const StepState& step
   return Launch::kSent;
 }
 
-/// `message`: what all nodes are told; this one's own is put in.
+/// `message`: what all nodes are sent; this one's own is put in.
 void LaunchRole::send_part(LaunchStep& message, const Job& job, const StepState& step,
                            std::size_t part) {
   const NodeGrant& grant = step.layout->nodes[part];
@@ -457,7 +457,7 @@ void LaunchRole::send_part(LaunchStep& message, const Job& job, const StepState&
   if (job.run->stop) roles_.runs->deliver_stop(job, grant.node);
 }
 
-/// What every node of a step is told alike: kept for the parts that follow, a step may have ten
+/// What every node of a step is sent alike: kept for the parts that follow, a step may have ten
 /// thousand.
 const LaunchStep& LaunchRole::common_launch(const Job& job, const StepState& step) {
   constexpr std::size_t kMost = 64;

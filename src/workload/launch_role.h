@@ -41,7 +41,7 @@ class LaunchRole {
 
   /// What was asked for by WorkloadPort::fetch_blob. An error ends the launches that wait for it.
   void on_blob(BlobId id, Result<Bytes> bytes);
-  void keep_blob(const BlobWrite& blob) { blobs_.put(blob.id, blob.bytes); }
+  void store_blob(const BlobWrite& blob) { blobs_.put(blob.id, blob.bytes); }
   /// The node's agent has received its part of the launch.
   void on_received(NodeIndex node, const StepId& step);
   /// The node's agent does not take it, and says why.
@@ -82,7 +82,7 @@ class LaunchRole {
   bool is_launchable_on(const StepState& step, std::size_t part) const;
   std::size_t launch_bytes(const Job& job, const StepState& step) const;
   bool resume_launch(const StepId& step);
-  bool take_turn(const LaunchPart& part);
+  bool serve_part(const LaunchPart& part);
   Launch send_launch(const Job& job, const StepState& step, std::span<const std::size_t> parts);
   void send_part(LaunchStep& message, const Job& job, const StepState& step, std::size_t part);
   const LaunchStep& common_launch(const Job& job, const StepState& step);
@@ -97,7 +97,7 @@ class LaunchRole {
   std::map<StepId, std::map<BlobId, Bytes>> fetched_;
   LaunchQueue queue_;
   std::map<StepId, std::pair<CommonLaunchKey, LaunchStep>> common_launches_;
-  std::map<StepId, Bitmap> told_;  ///< parts that were sent in their turn, of steps being launched
+  std::map<StepId, Bitmap> sent_;  ///< parts that were sent in their turn, of steps being launched
   bool has_turns_left_ = false;
   /// When a step that no node has said to run yet is given up.
   std::map<StepId, TimePoint> launch_deadlines_;

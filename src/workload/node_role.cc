@@ -622,7 +622,7 @@ void NodeRole::on_agent_lost(NodeIndex node) {
 }
 
 void NodeRole::on_unheard(NodeIndex node, const std::vector<SignalStep>& signals) {
-  for (const SignalStep& signal : signals) send_or_keep(node, signal);
+  for (const SignalStep& signal : signals) send_or_store(node, signal);
 }
 
 /// The node is gone: its part of every job is over, and so is every job that cannot do without it.
@@ -734,7 +734,7 @@ void NodeRole::watch_nodes() {
 
 /// What may be lost on the way to a node is given again when that registers, by the state; of a
 /// signal the state knows nothing.
-void NodeRole::send_or_keep(NodeIndex node, const ToAgent& message) {
+void NodeRole::send_or_store(NodeIndex node, const ToAgent& message) {
   NodeLink& link = links_[node.value()];
   const auto* signal = get_if<SignalStep>(&message);
   // Where launches wait, for others' work to be gone or for their turn, so do signals to what is to
@@ -744,12 +744,12 @@ void NodeRole::send_or_keep(NodeIndex node, const ToAgent& message) {
                           (link.is_fenced() || roles_.launches->is_waiting({signal->id, node})) &&
                           !roles_.runs->has_begun_on(node, signal->id);
   if (link.is_connected && !is_waiting) return roles_.port.send(node, message);
-  if (signal != nullptr) keep_signal(node, *signal);
+  if (signal != nullptr) store_signal(node, *signal);
 }
 
 /// Once is enough of each, in the order in which they were last given: SIGSTOP and SIGCONT undo one
 /// another.
-void NodeRole::keep_signal(NodeIndex node, const SignalStep& signal) {
+void NodeRole::store_signal(NodeIndex node, const SignalStep& signal) {
   auto& missed = links_[node.value()].missed_signals;
   std::erase_if(missed, [&](const SignalStep& one) {
     return one.id == signal.id && one.launch_key == signal.launch_key &&

@@ -50,7 +50,7 @@ class NodeRole {
   void end_jobs_on_downed();
 
   /// Sends the message, or keeps a signal that the node cannot take now. Requires: it is durable.
-  void send_or_keep(NodeIndex node, const ToAgent& message);
+  void send_or_store(NodeIndex node, const ToAgent& message);
   /// The node failed to launch what `done` says.
   void drain_for_launch(NodeIndex node, const StepDone& done);
   /// No job is to find out again what one has, until an operator has looked at the node.
@@ -84,7 +84,7 @@ class NodeRole {
   void fail_jobs_on(NodeIndex node, const std::string& why);
   void fence_jobs_on(NodeIndex node);
   bool end_jobs_on(NodeIndex node);
-  void keep_signal(NodeIndex node, const SignalStep& signal);
+  void store_signal(NodeIndex node, const SignalStep& signal);
 
   WorkloadRoles& roles_;
   Engine& engine_;

@@ -327,7 +327,7 @@ void RunRole::on_ending(const Job& job) {
 
 /// What steps that go on elsewhere came to on a node: journalled with its release, because its
 /// agent may be gone by the time that they end, and this process too.
-std::vector<StepPart> RunRole::take_parts(const Job& job, NodeIndex node) {
+std::vector<StepPart> RunRole::extract_parts(const Job& job, NodeIndex node) {
   std::vector<StepPart> parts;
   for (const StepState& step : job.run->steps) {
     const auto progress = progress_.find(step.id);
@@ -356,7 +356,8 @@ void RunRole::release_clean_nodes(JobId id) {
     }
     for (const StepId& step : open) finish_step(*job, *job->run->find_step(step.step));
   }
-  for (const NodeIndex node : clean) engine_.emit(NodeReleased{id, node, take_parts(*job, node)});
+  for (const NodeIndex node : clean)
+    engine_.emit(NodeReleased{id, node, extract_parts(*job, node)});
   if (!clean.empty() && !job->is_completing()) after_clean(id);
 }
 
@@ -449,7 +450,7 @@ bool RunRole::is_wanted_on(NodeIndex node, const Job* job, const StepState* step
 }
 
 /// Every node of a run.
-void RunRole::tell_nodes(const Job& job, const ToAgent& message) {
+void RunRole::send_to_nodes(const Job& job, const ToAgent& message) {
   for (const NodeGrant& grant : job.run->allocation->nodes) engine_.send(grant.node, message);
 }
 
@@ -481,7 +482,7 @@ void RunRole::send_signals(const std::vector<SignalOrder>& orders) {
   }
 }
 
-void RunRole::take_step(Command& command) {
+void RunRole::accept_step(Command& command) {
   const PreparedStep request = get<PreparedStep>(command.requests.front());
   const std::uint64_t token = command.token;
   Reply reply = create_step(request, command.identity, command);

@@ -27,7 +27,7 @@ class RunRole {
   // ---- steps ----
 
   /// A step inside an allocation: answered at once or, where it waits for other steps to end, then.
-  void take_step(Command& command);
+  void accept_step(Command& command);
   void on_step_done(NodeIndex node, const StepDone& done);
   /// The node says that it runs its part.
   void on_running(NodeIndex node, const StepState& step);
@@ -59,7 +59,7 @@ class RunRole {
   // ---- orders ----
 
   /// To every node of a run.
-  void tell_nodes(const Job& job, const ToAgent& message);
+  void send_to_nodes(const Job& job, const ToAgent& message);
   /// When the nodes themselves may end the job, should nobody reach them.
   ChangeEnd end_of(const Job& job) const;
   Duration over_time_limit(const Job& job) const;
@@ -84,7 +84,7 @@ class RunRole {
   void finish_step(const Job& job, const StepState& step);
   void end_with_step(JobId job, const StepEnded& ended, const StepProgress& progress);
   void on_ending(const Job& job);
-  std::vector<StepPart> take_parts(const Job& job, NodeIndex node);
+  std::vector<StepPart> extract_parts(const Job& job, NodeIndex node);
   void after_clean(JobId job);
   Reply create_step(const PreparedStep& request, const Identity& identity, Command& command);
   void retry_waiting_steps_of(JobId job);

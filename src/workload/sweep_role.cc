@@ -23,13 +23,13 @@ std::optional<requests::Sweep> sweep_of(const PreparedRequest& request, const Id
 
 /// What a repeat is told. Of very many outcomes the failures are kept, up to a bound: every replica
 /// has the answer for ten minutes.
-Reply kept_of(const Reply& reply) {
-  constexpr std::size_t kOutcomesKept = 1000;
-  Reply kept = reply;
-  if (kept.outcomes.size() <= kOutcomesKept) return kept;
-  std::erase_if(kept.outcomes, [](const JobOutcome& outcome) { return !outcome.error; });
-  if (kept.outcomes.size() > kOutcomesKept) kept.outcomes.resize(kOutcomesKept);
-  return kept;
+Reply stored_reply(const Reply& reply) {
+  constexpr std::size_t kOutcomesMax = 1000;
+  Reply stored = reply;
+  if (stored.outcomes.size() <= kOutcomesMax) return stored;
+  std::erase_if(stored.outcomes, [](const JobOutcome& outcome) { return !outcome.error; });
+  if (stored.outcomes.size() > kOutcomesMax) stored.outcomes.resize(kOutcomesMax);
+  return stored;
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ Reply kept_of(const Reply& reply) {
 SweepRole::SweepRole(WorkloadRoles& roles)
     : roles_(roles), engine_(roles.engine), state_(roles.engine.state()) {}
 
-bool SweepRole::take(const Command& command) {
+bool SweepRole::accept(const Command& command) {
   return joins_sweep(command) || begin_sweep(command);
 }
 
@@ -96,7 +96,7 @@ bool SweepRole::advance(Sweeping& sweeping) {
   if (!reply.error && !sweeping.sweep.is_done()) return false;
   // A repeat of what changed nothing does no harm, and its answer would lie in every replica.
   if (sweeping.request.is_set() && sweeping.has_changed) {
-    engine_.emit(RequestAnswered{sweeping.request, sweeping.identity.user, {kept_of(reply)}});
+    engine_.emit(RequestAnswered{sweeping.request, sweeping.identity.user, {stored_reply(reply)}});
   }
   for (const std::uint64_t token : sweeping.tokens) engine_.reply(token, std::vector<Reply>{reply});
   return true;

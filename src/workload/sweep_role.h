@@ -17,7 +17,7 @@ class SweepRole {
 
   /// True: the command is such a request and is answered in its own time. A repeat of one that is
   /// under way waits for the same answer.
-  bool take(const Command& command);
+  bool accept(const Command& command);
   bool has_work() const { return !sweeps_.empty(); }
   /// Goes on with what is under way, as far as the turn's allowance goes.
   void on_work();

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kEvictionsPerTurn = 1000;
 constexpr std::size_t kForgottenPerTurn = 1000;
 /// Ended steps that a job's record keeps: whoever has just ended one can still ask for it.
-constexpr std::size_t kStepsKept = 64;
+constexpr std::size_t kStepsRetained = 64;
 /// How long something that cannot be judged yet is put off.
 constexpr Duration kPutOff = Duration::milliseconds(500);
 
@@ -200,7 +200,7 @@ void TimerRole::evict_some() {
       again.push_back({now() + Duration::seconds(1), eviction.job, eviction.ended});
     } else {
       evicted.jobs.push_back(eviction.job);
-      kept_steps_.erase(eviction.job);
+      retained_steps_.erase(eviction.job);
       going.insert(eviction.job);
     }
   }
@@ -218,13 +218,13 @@ void TimerRole::forget_steps() {
     ended_steps_.pop_front();
     const Job* job = state_.jobs().find(step.job);
     if (job == nullptr || job->run == nullptr || job->attempt != step.attempt) {
-      kept_steps_.erase(step.job);
+      retained_steps_.erase(step.job);
       continue;
     }
-    std::deque<StepId>& kept = kept_steps_[step.job];
+    std::deque<StepId>& kept = retained_steps_[step.job];
     if (!kept.empty() && kept.front().attempt != step.attempt) kept.clear();
     kept.push_back(step);
-    if (kept.size() <= kStepsKept) continue;
+    if (kept.size() <= kStepsRetained) continue;
     forgotten[step.job].steps.push_back(kept.front().step);
     kept.pop_front();
   }

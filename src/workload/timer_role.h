@@ -51,7 +51,7 @@ class TimerRole {
   /// leave their jobs' records.
   std::deque<std::pair<Seq, StepId>> ended_steps_;
   /// Ended steps that history has and the record still shows, in the order of their ends.
-  std::map<JobId, std::deque<StepId>> kept_steps_;
+  std::map<JobId, std::deque<StepId>> retained_steps_;
 };
 
 }  // namespace muster

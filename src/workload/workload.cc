@@ -37,13 +37,13 @@ void Workload::begin(const CoreStart& start) {
 
 // ---- requests ----
 
-bool Workload::take(Command& command) {
+bool Workload::accept(Command& command) {
   starts_.compile();
   if (holds_alternative<PreparedStep>(command.requests.front())) {
-    runs_.take_step(command);
+    runs_.accept_step(command);
     return true;
   }
-  return sweeps_.take(command);
+  return sweeps_.accept(command);
 }
 
 /// One overload for each kind of the workload's requests: the compiler names one that is forgotten.
@@ -56,7 +56,9 @@ struct Workload::Handler {
     auto submitted = admission::submit(draft, request, identity, workload.starts_);
     return submitted.has_value() ? std::move(submitted).value() : refused(submitted.error());
   }
-  Reply operator()(const PreparedStep&) { CHECK(false, "a step stands alone, and take() has it"); }
+  Reply operator()(const PreparedStep&) {
+    CHECK(false, "a step stands alone, and accept() has it");
+  }
   Reply operator()(const CancelJobs& request) {
     return requests::cancel(draft, request, identity, draft.signals);
   }
@@ -99,7 +101,7 @@ Reply Workload::handle(Draft& draft, const PreparedRequest& request, const Ident
 
 void Workload::before_apply(const Draft& draft) {
   // A job that starts at once is launched from memory, not read back from the journal.
-  for (const BlobWrite& blob : draft.blobs) launches_.keep_blob(blob);
+  for (const BlobWrite& blob : draft.blobs) launches_.store_blob(blob);
   // Before the events: the signals name steps as the draft found them, and an end in the same draft
   // may take them away.
   runs_.send_signals(draft.signals);
@@ -129,7 +131,7 @@ struct Workload::Follower {
     const Job& changed = job(event.job);
     workload.timers_.arm(changed);
     if (event.time_limit && changed.holds_resources() && !is_finished(changed.state))
-      workload.runs_.tell_nodes(changed, workload.runs_.end_of(changed));
+      workload.runs_.send_to_nodes(changed, workload.runs_.end_of(changed));
   }
   void operator()(const JobRequeued& event) {
     workload.starts_.queue_candidate(event.job);
@@ -151,14 +153,14 @@ struct Workload::Follower {
   void operator()(const StepEnded& event) { workload.timers_.on_step_ended(event.step); }
   void operator()(const JobSuspended& event) {
     const Job& suspended = job(event.job);
-    workload.runs_.tell_nodes(suspended, SuspendJob{suspended.id, suspended.attempt, true});
+    workload.runs_.send_to_nodes(suspended, SuspendJob{suspended.id, suspended.attempt, true});
   }
   void operator()(const JobResumed& event) {
     const Job& resumed = job(event.job);
     // The new end first: no task may run again towards the old one.
     workload.timers_.arm(resumed);
-    workload.runs_.tell_nodes(resumed, workload.runs_.end_of(resumed));
-    workload.runs_.tell_nodes(resumed, SuspendJob{resumed.id, resumed.attempt, false});
+    workload.runs_.send_to_nodes(resumed, workload.runs_.end_of(resumed));
+    workload.runs_.send_to_nodes(resumed, SuspendJob{resumed.id, resumed.attempt, false});
     workload.runs_.mark_room(resumed.id);
   }
   void operator()(const NodeReleased&) { workload.starts_.mark_freed(); }
@@ -227,7 +229,7 @@ void Workload::on_work() {
 // ---- what leaves ----
 
 void Workload::deliver(NodeIndex node, const ToAgent& message) {
-  nodes_.send_or_keep(node, message);
+  nodes_.send_or_store(node, message);
 }
 
 void Workload::launch(const StepId& step) { launches_.launch(step); }

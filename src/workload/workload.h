@@ -44,7 +44,7 @@ class Workload final : public Module, public NodeSender {
   void begin(const CoreStart& start) override;
   /// Accepts a step, and a request about many jobs, as a whole; such a request is answered later
   /// and is not atomic. Requires: the command has one request.
-  bool take(Command& command) override;
+  bool accept(Command& command) override;
   Reply handle(Draft& draft, const PreparedRequest& request, const Identity& identity) override;
   void before_apply(const Draft& draft) override;
   void after_event(const Event& event) override;

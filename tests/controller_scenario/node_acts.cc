@@ -16,7 +16,7 @@ void speak(World& world, NodeIndex index) {
   for (const KnownStep& step : node.known_steps()) {
     if (step.phase == StepPhase::kRunning) told.emplace_back(StepRunning{step.id, step.launch_key});
   }
-  world.tell(index, told);
+  world.send_from(index, told);
 }
 
 void set_size(World& world, NodeIndex index, const Options& options) {
@@ -42,7 +42,7 @@ Status act_on(World& world, NodeIndex index, const std::string& verb, const Opti
   } else if (verb == "clings") {
     node.is_clinging = true;
   } else if (verb == "lets_go") {
-    world.tell(index, node.let_go());
+    world.send_from(index, node.let_go());
   } else if (verb == "reports") {
     set_size(world, index, options);
   } else if (verb == "healthy") {

@@ -63,7 +63,7 @@ class Player {
 
   void audit() {
     for (const std::string& fault : audit_grants(world_.state())) fail(fault);
-    for (const std::string& fault : world_.take_faults()) fail(fault);
+    for (const std::string& fault : world_.extract_faults()) fail(fault);
   }
 
   void fail(const std::string& text) {
@@ -91,7 +91,7 @@ std::map<std::string, NodeStatus> first_status_of(const SlurmConf& conf) {
 }
 
 /// "fails TEXT": this scenario shows that the runner finds it.
-void take_expected_failures(Scenario& scenario, Verdict& verdict) {
+void extract_expected_failures(Scenario& scenario, Verdict& verdict) {
   std::erase_if(scenario.statements, [&](const Statement& statement) {
     if (statement.words.front() != "fails" || statement.words.size() != 2) return false;
     verdict.expected.push_back(statement.words[1]);
@@ -113,7 +113,7 @@ Verdict play(std::istream& stream) {
   Scenario scenario = read_scenario(stream);
   Verdict verdict;
   verdict.failures = std::move(scenario.errors);
-  take_expected_failures(scenario, verdict);
+  extract_expected_failures(scenario, verdict);
   auto conf = parse_slurm_conf("slurm.conf", scenario.conf);
   if (!conf.has_value()) {
     verdict.failures.push_back("1: " + conf.error().text());

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kPreamble = "ClusterName=muster SlurmctldHost=head GresTypes=gpu";
 
 /// Takes "at SECONDS" off. Empty: the line is in order.
-std::string take_time(Statement& statement, std::int64_t now) {
+std::string consume_time(Statement& statement, std::int64_t now) {
   statement.at = now;
   if (statement.words.front() != "at") return "";
   if (statement.words.size() < 2 || !read_number(statement.words[1], statement.at))
@@ -34,7 +34,7 @@ Scenario read_scenario(std::istream& stream) {
       continue;
     }
     Statement statement{line.number, now, std::move(line.text), std::move(line.words)};
-    if (const std::string wrong = take_time(statement, now); !wrong.empty()) {
+    if (const std::string wrong = consume_time(statement, now); !wrong.empty()) {
       scenario.errors.push_back(fmt::format("{}: {}", line.number, wrong));
       continue;
     }

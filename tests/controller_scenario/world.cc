@@ -88,7 +88,7 @@ void World::advance(std::int64_t to) {
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
       Heartbeat heartbeat;
       heartbeat.fault = nodes_[i].fault;
-      tell(NodeIndex(i), {heartbeat});
+      send_from(NodeIndex(i), {heartbeat});
     }
     if (seconds() % kLeaseSeconds == 0) renew_leases();
     rig_->pass(Duration::seconds(1));
@@ -140,11 +140,11 @@ void World::send(PreparedRequest request) {
   if (is_stalled_) return;
   rig_->flush();
   rig_->work();
-  take_answers();
+  collect_answers();
   settle();
 }
 
-void World::take_answers() {
+void World::collect_answers() {
   if (const auto found = rig_->replies.find(token_); found != rig_->replies.end()) {
     answer_.reply = found->second.front();
     answer_.errors = errors_of(answer_.reply);
@@ -162,7 +162,7 @@ void World::settle() {
     has_moved = decide() || has_moved;
     has_moved = plan() || has_moved;
     collect();
-    take_answers();
+    collect_answers();
     if (!has_moved && !rig_->core.has_work()) return;
   }
   faults_.emplace_back("the controller does not come to rest");
@@ -195,7 +195,7 @@ bool World::deliver() {
     const auto [index, order] = rig_->sent[seen_orders_];
     if (node(index).is_away) continue;
     orders_[index.value()].push_back(order);
-    tell(index, node(index).receive(order));
+    send_from(index, node(index).receive(order));
   }
   return has_any;
 }
@@ -245,10 +245,10 @@ void World::connect(NodeIndex index) {
   }
   std::vector<FromAgent> ends;
   for (const StepDone& done : one.unacknowledged()) ends.emplace_back(done);
-  tell(index, ends);
+  send_from(index, ends);
 }
 
-void World::tell(NodeIndex index, const std::vector<FromAgent>& messages) {
+void World::send_from(NodeIndex index, const std::vector<FromAgent>& messages) {
   if (node(index).is_away || messages.empty()) return;
   if (is_stalled_) {
     faults_.emplace_back("nodes are not heard while the journal stalls: let a crash end that");

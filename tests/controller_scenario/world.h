@@ -77,7 +77,7 @@ class World {
   void lose(NodeIndex index);
   void connect(NodeIndex index);
   /// To the controller, if it is there to hear.
-  void tell(NodeIndex index, const std::vector<FromAgent>& messages);
+  void send_from(NodeIndex index, const std::vector<FromAgent>& messages);
   /// Orders that reached the node, by kind.
   const std::vector<ToAgent>& orders_of(NodeIndex index) const { return orders_[index.value()]; }
   void forget_orders();
@@ -93,7 +93,7 @@ class World {
   std::vector<EventBatchRef> stored() const { return rig_->stored(); }
   const std::vector<std::string>& warnings() const { return rig_->warnings; }
   /// What went wrong with the world itself.
-  std::vector<std::string> take_faults() { return std::exchange(faults_, {}); }
+  std::vector<std::string> extract_faults() { return std::exchange(faults_, {}); }
 
  private:
   void begin(std::vector<EventBatchRef> stored, const Restart& how);
@@ -104,7 +104,7 @@ class World {
   bool plan();
   void renew_leases();
   void send(PreparedRequest request);
-  void take_answers();
+  void collect_answers();
 
   std::shared_ptr<const ClusterConfig> config_;
   std::unique_ptr<testing::Rig> rig_;

@@ -64,7 +64,7 @@ void add_questions(const CheckpointDetails& details, std::vector<MetricQuestion>
       ReportsQuestion{{details.checkpoint.trial, "validation", steps, steps}, std::nullopt, 1});
 }
 
-void take_answers(CheckpointDetails& details, MetricAnswers& answers) {
+void fill_in(CheckpointDetails& details, MetricAnswers& answers) {
   const ReportPage page = answers.next<ReportsQuestion>();
   if (!page.reports.empty()) details.validation = page.reports.front();
 }

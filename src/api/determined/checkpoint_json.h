@@ -25,7 +25,7 @@ Result<CheckpointDetails> details_of(const ClusterState& state, const std::strin
 CheckpointDetails details_of(const ClusterState& state, const Checkpoint& checkpoint);
 /// What the metric store is asked of it, and how the answers are filled in (measured.h).
 void add_questions(const CheckpointDetails& details, std::vector<MetricQuestion>& questions);
-void take_answers(CheckpointDetails& details, MetricAnswers& answers);
+void fill_in(CheckpointDetails& details, MetricAnswers& answers);
 /// A metric of the validation at the checkpoint; nullopt: none was reported there, or no number.
 std::optional<double> validation_metric(const CheckpointDetails& details,
                                         const std::string& metric);

@@ -221,7 +221,7 @@ Result<OperationsInput> input_of(const HttpRequest& request) {
   return input;
 }
 
-kj::Promise<HttpReply> take_operations(ApiPort& port, HttpRequest request) {
+kj::Promise<HttpReply> accept_operations(ApiPort& port, HttpRequest request) {
   const auto id = parse_id(request.arguments[0], "an experiment");
   if (!id.has_value()) return error_reply(id.error());
   // Checked on the replica first, so that a client learns which operation is wrong; the core
@@ -254,7 +254,7 @@ void add_custom_search_routes(Router& router) {
   router.add(Method::kGet, "/api/v1/experiments/{experiment}/searcher_events",
              "Wait for events of a custom search", list_events);
   router.add(Method::kPost, "/api/v1/experiments/{experiment}/searcher_operations",
-             "What a custom search is to do upon an event", take_operations);
+             "What a custom search is to do upon an event", accept_operations);
 }
 
 }  // namespace muster::api

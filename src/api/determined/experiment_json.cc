@@ -14,7 +14,7 @@ namespace muster::api {
 ExperimentDetails details_of(const ClusterState& state, const Experiment& experiment) {
   ExperimentDetails details;
   details.view = view_of(experiment, state, QueryDetail::kFull);
-  const Place place = place_of(state.catalog(), experiment.labels);
+  const WorkspaceIds place = workspace_ids_of(state.catalog(), experiment.labels);
   details.workspace = place.workspace;
   details.project = place.project;
   details.is_parent_archived = place.is_archived;

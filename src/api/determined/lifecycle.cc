@@ -93,8 +93,8 @@ kj::Promise<Result<Preview>> rated(ApiPort& port, Preview preview) {
       .then(
           [preview = std::move(preview)](Result<MetricAnswers> answers) mutable -> Result<Preview> {
             if (!answers.has_value()) return fail(answers.error());
-            take_ratings(preview.task, *answers);
-            for (CheckpointDetails& one : preview.details) take_answers(one, *answers);
+            fill_in_ratings(preview.task, *answers);
+            for (CheckpointDetails& one : preview.details) fill_in(one, *answers);
             return std::move(preview);
           });
 }

@@ -10,7 +10,7 @@
 namespace muster::api {
 
 /// Fills in what was measured of those from `begin` up to `end`. Requires: add_questions(details,
-/// questions) and take_answers(details, answers), which agree. Errors: as the metric store's.
+/// questions) and fill_in(details, answers), which agree. Errors: as the metric store's.
 template <class Details>
 kj::Promise<Result<std::vector<Details>>> measured(ApiPort& port, std::vector<Details> all,
                                                    std::size_t begin = 0,
@@ -22,7 +22,7 @@ kj::Promise<Result<std::vector<Details>>> measured(ApiPort& port, std::vector<De
       .then([begin, end, all = std::move(all)](
                 Result<MetricAnswers> answers) mutable -> Result<std::vector<Details>> {
         if (!answers.has_value()) return fail(answers.error());
-        for (std::size_t i = begin; i < end; ++i) take_answers(all[i], *answers);
+        for (std::size_t i = begin; i < end; ++i) fill_in(all[i], *answers);
         return std::move(all);
       });
 }

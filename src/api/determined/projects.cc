@@ -39,7 +39,7 @@ Status check_project_fields(const Json& body) {
 }
 
 /// The first workspace and the first project, which always are.
-Document first_place(DocumentKind kind) {
+Document first_entry(DocumentKind kind) {
   Document document;
   document.kind = kind;
   document.name = kUncategorized;
@@ -54,14 +54,14 @@ struct Counts {
 };
 /// Of all places at once: each experiment is looked at once, and each pair of names is looked up
 /// once.
-class PlaceCounts {
+class EntryCounts {
  public:
-  explicit PlaceCounts(const ClusterState& state) {
-    std::map<std::pair<std::string, std::string>, Place> known;
+  explicit EntryCounts(const ClusterState& state) {
+    std::map<std::pair<std::string, std::string>, WorkspaceIds> known;
     for (const auto& [id, experiment] : state.experiments().experiments()) {
       const ExperimentLabels& labels = experiment.labels;
       const auto [entry, is_new] = known.try_emplace({labels.workspace, labels.project});
-      if (is_new) entry->second = place_of(state.catalog(), labels);
+      if (is_new) entry->second = workspace_ids_of(state.catalog(), labels);
       // Both counts of the same walk.
       for (Counts* counts : {&workspaces_[entry->second.workspace],
                              &projects_[{entry->second.workspace, entry->second.project}]}) {
@@ -95,8 +95,8 @@ class PlaceCounts {
   std::map<std::uint32_t, std::uint32_t> projects_in_;
 };
 
-Json workspace_json(const PlaceCounts& counts, const Document& workspace) {
-  const std::uint32_t id = place_id(workspace.id);
+Json workspace_json(const EntryCounts& counts, const Document& workspace) {
+  const std::uint32_t id = entry_id(workspace.id);
   return Json::Object{{"id", id},
                       // Fields that Determined's pages read of every place.
                       {"name", workspace.name},
@@ -114,18 +114,18 @@ Json workspace_json(const PlaceCounts& counts, const Document& workspace) {
                       {"errorMessage", ""}};
 }
 
-Json project_json(const PlaceCounts& all, const Document& project) {
+Json project_json(const EntryCounts& all, const Document& project) {
   const Json body = body_of(project);
-  const std::uint32_t workspace = place_id(project.parent);
-  const Counts counts = all.of_project(workspace, place_id(project.id));
+  const std::uint32_t workspace = entry_id(project.parent);
+  const Counts counts = all.of_project(workspace, entry_id(project.id));
   const Json* description = body.find("description");
   const Json* notes = body.find("notes");
-  return Json::Object{{"id", place_id(project.id)},
+  return Json::Object{{"id", entry_id(project.id)},
                       {"name", project.name},
                       {"description", description == nullptr ? Json("") : *description},
                       {"notes", notes == nullptr ? Json(Json::Array{}) : *notes},
                       // Determined's short key of a project, which nothing here uses.
-                      {"key", fmt::format("P{}", place_id(project.id))},
+                      {"key", fmt::format("P{}", entry_id(project.id))},
                       {"workspaceId", workspace},
                       {"archived", project.is_archived},
                       {"username", project.user_name},
@@ -139,10 +139,10 @@ Json project_json(const PlaceCounts& all, const Document& project) {
 }
 
 /// By the id that HTTP has for it; the first place has no document.
-Result<Document> place_at(const ClusterState& state, DocumentKind kind, std::uint32_t id) {
+Result<Document> entry_at(const ClusterState& state, DocumentKind kind, std::uint32_t id) {
   // 0 is the first place, which the catalog has not.
   const auto document = document_of(id);
-  if (!document) return first_place(kind);
+  if (!document) return first_entry(kind);
   const DocumentRef found = state.catalog().find(kind, *document);
   if (found == nullptr)
     return fail(ErrorCode::kNotFound,
@@ -190,14 +190,14 @@ std::string name_of(const Json& place) { return *place.find("name")->text(); }
 
 Result<All> workspaces(const ClusterState& state, const HttpRequest& request) {
   All all;
-  const PlaceCounts counts(state);
+  const EntryCounts counts(state);
   const auto is_archived = TRY(flag_parameter(request, "archived"));
   const auto show = [&](const Document& workspace) {
     if (is_wanted(request, is_archived, workspace))
       all.push_back(workspace_json(counts, workspace));
   };
   // The first place is listed as one of them.
-  show(first_place(DocumentKind::kWorkspace));
+  show(first_entry(DocumentKind::kWorkspace));
   for (const DocumentRef& workspace : state.catalog().all(DocumentKind::kWorkspace))
     show(*workspace);
   TRY(sort_list<Json>(
@@ -208,15 +208,15 @@ Result<All> workspaces(const ClusterState& state, const HttpRequest& request) {
 
 Result<All> projects(const ClusterState& state, const HttpRequest& request) {
   const std::uint32_t id = TRY(parse_id(request.arguments[0], "a workspace"));
-  const Document workspace = TRY(place_at(state, DocumentKind::kWorkspace, id));
+  const Document workspace = TRY(entry_at(state, DocumentKind::kWorkspace, id));
   All all;
-  const PlaceCounts counts(state);
+  const EntryCounts counts(state);
   const auto is_archived = TRY(flag_parameter(request, "archived"));
   const auto show = [&](const Document& project) {
     if (is_wanted(request, is_archived, project)) all.push_back(project_json(counts, project));
   };
   if (workspace.id == 0) {
-    show(first_place(DocumentKind::kProject));
+    show(first_entry(DocumentKind::kProject));
   } else {
     for (const DocumentRef& project : state.catalog().all(DocumentKind::kProject, workspace.id))
       show(*project);
@@ -232,7 +232,7 @@ Result<All> projects(const ClusterState& state, const HttpRequest& request) {
   return all;
 }
 
-kj::Promise<HttpReply> show_place(ApiPort& port, HttpRequest request, DocumentKind kind) {
+kj::Promise<HttpReply> show_entry(ApiPort& port, HttpRequest request, DocumentKind kind) {
   const bool is_workspace = kind == DocumentKind::kWorkspace;
   const auto id = parse_id(request.arguments[0], is_workspace ? "a workspace" : "a project");
   // Which of the two is asked for decides the words of an error.
@@ -240,11 +240,11 @@ kj::Promise<HttpReply> show_place(ApiPort& port, HttpRequest request, DocumentKi
   return look<Json>(
              port, request.caller,
              [id = *id, kind, is_workspace](const ClusterState& state) -> Result<Json> {
-               const Document place = TRY(place_at(state, kind, id));
+               const Document place = TRY(entry_at(state, kind, id));
                if (is_workspace)
                  return Json(
-                     Json::Object{{"workspace", workspace_json(PlaceCounts(state), place)}});
-               return Json(Json::Object{{"project", project_json(PlaceCounts(state), place)}});
+                     Json::Object{{"workspace", workspace_json(EntryCounts(state), place)}});
+               return Json(Json::Object{{"project", project_json(EntryCounts(state), place)}});
              })
       .then([](Result<Json> shown) { return reply_of(shown); });
 }
@@ -261,7 +261,7 @@ kj::Promise<HttpReply> create_workspace(ApiPort& port, HttpRequest request) {
   return store_document(
       port, request.caller, std::move(workspace),
       [](const ClusterState& state, const Document& stored) -> Result<Json> {
-        return Json(Json::Object{{"workspace", workspace_json(PlaceCounts(state), stored)},
+        return Json(Json::Object{{"workspace", workspace_json(EntryCounts(state), stored)},
                                  {"namespaceBindings", Json::Object{}}});
       });
 }
@@ -288,12 +288,12 @@ kj::Promise<HttpReply> create_project(ApiPort& port, HttpRequest request) {
   return store_document(
       port, request.caller, std::move(project),
       [](const ClusterState& state, const Document& stored) -> Result<Json> {
-        return Json(Json::Object{{"project", project_json(PlaceCounts(state), stored)}});
+        return Json(Json::Object{{"project", project_json(EntryCounts(state), stored)}});
       });
 }
 
-using FindPlace = std::function<Result<DocumentRef>(const ClusterState& state)>;
-FindPlace place_finder(DocumentKind kind, std::uint32_t document) {
+using FindEntry = std::function<Result<DocumentRef>(const ClusterState& state)>;
+FindEntry entry_finder(DocumentKind kind, std::uint32_t document) {
   return [kind, document](const ClusterState& state) -> Result<DocumentRef> {
     DocumentRef found = state.catalog().find(kind, document);
     if (found != nullptr) return found;
@@ -302,18 +302,18 @@ FindPlace place_finder(DocumentKind kind, std::uint32_t document) {
   };
 }
 
-using ChangePlace = std::function<Status(Document& place)>;
-using ShowPlace = std::function<Result<Json>(const ClusterState& state, const Document& stored)>;
+using ChangeEntry = std::function<Status(Document& place)>;
+using ShowEntry = std::function<Result<Json>(const ClusterState& state, const Document& stored)>;
 Result<Json> show_workspace(const ClusterState& state, const Document& stored) {
-  return Json(Json::Object{{"workspace", workspace_json(PlaceCounts(state), stored)},
+  return Json(Json::Object{{"workspace", workspace_json(EntryCounts(state), stored)},
                            {"namespaceBindings", Json::Object{}}});
 }
 Result<Json> show_project(const ClusterState& state, const Document& stored) {
-  return Json(Json::Object{{"project", project_json(PlaceCounts(state), stored)}});
+  return Json(Json::Object{{"project", project_json(EntryCounts(state), stored)}});
 }
 
-kj::Promise<HttpReply> change_place(ApiPort& port, const HttpRequest& request, DocumentKind kind,
-                                    ChangePlace change, ShowPlace show) {
+kj::Promise<HttpReply> change_entry(ApiPort& port, const HttpRequest& request, DocumentKind kind,
+                                    ChangeEntry change, ShowEntry show) {
   const auto id = parse_id(request.arguments[0], kind_name(kind));
   if (!id.has_value()) return error_reply(id.error());
   const auto document = document_of(*id);
@@ -321,17 +321,17 @@ kj::Promise<HttpReply> change_place(ApiPort& port, const HttpRequest& request, D
   if (!document)
     return error_reply(
         {ErrorCode::kFailedPrecondition, fmt::format("{} cannot be changed", kUncategorized), ""});
-  return change_document(port, request.caller, place_finder(kind, *document), std::move(change),
+  return change_document(port, request.caller, entry_finder(kind, *document), std::move(change),
                          std::move(show));
 }
 
-kj::Promise<HttpReply> archive_place(ApiPort& port, HttpRequest request, DocumentKind kind,
+kj::Promise<HttpReply> archive_entry(ApiPort& port, HttpRequest request, DocumentKind kind,
                                      bool is_archived) {
   const auto change = [is_archived](Document& place) -> Status {
     place.is_archived = is_archived;
     return {};
   };
-  return change_place(
+  return change_entry(
       port, request, kind, change,
       [](const ClusterState&, const Document&) -> Result<Json> { return Json(Json::Object{}); });
 }
@@ -341,7 +341,7 @@ kj::Promise<HttpReply> patch_workspace(ApiPort& port, HttpRequest request) {
   if (!body.has_value()) return error_reply(body.error());
   if (const Status plain = check_workspace_fields(*body); !plain.has_value())
     return error_reply(plain.error());
-  return change_place(
+  return change_entry(
       port, request, DocumentKind::kWorkspace,
       [body = *body](Document& workspace) -> Status {
         workspace.name = text_field(body, "name").value_or(workspace.name);
@@ -355,7 +355,7 @@ kj::Promise<HttpReply> patch_project(ApiPort& port, HttpRequest request) {
   if (!body.has_value()) return error_reply(body.error());
   if (const Status plain = check_project_fields(*body); !plain.has_value())
     return error_reply(plain.error());
-  return change_place(
+  return change_entry(
       port, request, DocumentKind::kProject,
       [body = *body](Document& project) -> Status {
         project.name = text_field(body, "name").value_or(project.name);
@@ -402,21 +402,21 @@ kj::Promise<HttpReply> set_notes(ApiPort& port, HttpRequest request, bool is_add
     project.body = json_text(kept);
     return {};
   };
-  return change_place(port, request, DocumentKind::kProject, change,
+  return change_entry(port, request, DocumentKind::kProject, change,
                       [](const ClusterState&, const Document& stored) -> Result<Json> {
                         // The change has set the notes: they are found.
                         return Json(Json::Object{{"notes", *body_of(stored).find("notes")}});
                       });
 }
 
-kj::Promise<HttpReply> delete_place(ApiPort& port, HttpRequest request, DocumentKind kind) {
+kj::Promise<HttpReply> delete_entry(ApiPort& port, HttpRequest request, DocumentKind kind) {
   const auto id = parse_id(request.arguments[0], "a place");
   if (!id.has_value()) return error_reply(id.error());
   const auto document = document_of(*id);
   if (!document)
     return error_reply({ErrorCode::kFailedPrecondition, "Uncategorized cannot be deleted", ""});
   // Determined answers that it is done.
-  return delete_document(port, request.caller, place_finder(kind, *document))
+  return delete_document(port, request.caller, entry_finder(kind, *document))
       .then([](HttpReply reply) {
         return reply.status == 200 ? json_reply(Json::Object{{"completed", true}})
                                    : std::move(reply);
@@ -436,7 +436,7 @@ kj::Promise<HttpReply> move_experiment(ApiPort& port, HttpRequest request) {
   return look<UpdateExperiment>(
              port, request.caller,
              [id = *id, wanted = **wanted](const ClusterState& state) -> Result<UpdateExperiment> {
-               const Document project = TRY(place_at(state, DocumentKind::kProject, wanted));
+               const Document project = TRY(entry_at(state, DocumentKind::kProject, wanted));
                // Both names, since a project's name is one within its workspace.
                UpdateExperiment update;
                update.experiment = ExperimentId(id);
@@ -444,7 +444,7 @@ kj::Promise<HttpReply> move_experiment(ApiPort& port, HttpRequest request) {
                update.workspace =
                    project.id == 0
                        ? ""
-                       : TRY(place_at(state, DocumentKind::kWorkspace, place_id(project.parent)))
+                       : TRY(entry_at(state, DocumentKind::kWorkspace, entry_id(project.parent)))
                              .name;
                return update;
              })
@@ -559,11 +559,11 @@ void add_project_routes(Router& router) {
   router.add(Method::kPost, "/api/v1/workspaces", "Create a workspace", create_workspace);
   router.add(Method::kGet, "/api/v1/workspaces/{workspace}", "One workspace",
              [](ApiPort& port, HttpRequest request) {
-               return show_place(port, std::move(request), DocumentKind::kWorkspace);
+               return show_entry(port, std::move(request), DocumentKind::kWorkspace);
              });
   router.add(Method::kDelete, "/api/v1/workspaces/{workspace}",
              "Delete a workspace without projects", [](ApiPort& port, HttpRequest request) {
-               return delete_place(port, std::move(request), DocumentKind::kWorkspace);
+               return delete_entry(port, std::move(request), DocumentKind::kWorkspace);
              });
   router.add(Method::kPatch, "/api/v1/workspaces/{workspace}", "Call a workspace otherwise",
              patch_workspace);
@@ -584,7 +584,7 @@ void add_project_routes(Router& router) {
           Method::kPost, fmt::format("/api/v1/{}/{{{}}}/{}", what, kind_name(kind), verb),
           fmt::format("{} a {}: it takes experiments no more, or again", verb, kind_name(kind)),
           [kind = kind, is_archived](ApiPort& port, HttpRequest request) {
-            return archive_place(port, std::move(request), kind, is_archived);
+            return archive_entry(port, std::move(request), kind, is_archived);
           });
     }
   }
@@ -598,11 +598,11 @@ void add_project_routes(Router& router) {
              create_project);
   router.add(Method::kGet, "/api/v1/projects/{project}", "One project",
              [](ApiPort& port, HttpRequest request) {
-               return show_place(port, std::move(request), DocumentKind::kProject);
+               return show_entry(port, std::move(request), DocumentKind::kProject);
              });
   router.add(Method::kDelete, "/api/v1/projects/{project}",
              "Delete a project; its experiments stay", [](ApiPort& port, HttpRequest request) {
-               return delete_place(port, std::move(request), DocumentKind::kProject);
+               return delete_entry(port, std::move(request), DocumentKind::kProject);
              });
   router.add(Method::kPost, "/api/v1/experiments/{experiment}/move",
              "Move an experiment to a project", move_experiment);

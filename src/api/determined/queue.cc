@@ -45,7 +45,7 @@ Json queued_json(const ClusterState& state, const Experiment& experiment) {
       {"requestedSlots", slots * (view.trials.running + view.trials.queued)},
       {"allocatedSlots", slots * view.trials.running},
       {"progress", experiment.progress},
-      {"workspaceId", place_of(state.catalog(), experiment.labels).workspace},
+      {"workspaceId", workspace_ids_of(state.catalog(), experiment.labels).workspace},
       // jobsAhead is not counted: it would be the planner's to say.
       {"summary", Json::Object{{"state", queue_state(state, experiment)}, {"jobsAhead", 0}}}};
   return Json::Object{{"full", std::move(full)}};

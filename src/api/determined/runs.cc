@@ -55,7 +55,8 @@ kj::Promise<Result<TrialRun>> present_run(ApiPort& port, const Caller& caller, T
   });
 }
 
-kj::Promise<HttpReply> note(ApiPort& port, const Caller& caller, TrialId trial, RunSignal what) {
+kj::Promise<HttpReply> record_run(ApiPort& port, const Caller& caller, TrialId trial,
+                                  RunSignal what) {
   return present_run(port, caller, trial)
       .then([&port, caller, what](Result<TrialRun> run) -> kj::Promise<HttpReply> {
         if (!run.has_value()) return error_reply(run.error());
@@ -74,7 +75,7 @@ kj::Promise<HttpReply> start_run(ApiPort& port, HttpRequest request) {
   if (const Status may = may_speak(request.caller, trial); !may.has_value())
     return error_reply(may.error());
   // From now on the run is trusted to stop by itself (platform/rules/trial_rules.cc).
-  return note(port, request.caller, trial, RunSignal::kSession).then([](HttpReply reply) {
+  return record_run(port, request.caller, trial, RunSignal::kSession).then([](HttpReply reply) {
     return reply.status == 200 ? json_reply(Json::Object{{"storageId", Json()}}) : std::move(reply);
   });
 }
@@ -189,8 +190,8 @@ kj::Promise<HttpReply> exit_early(ApiPort& port, HttpRequest request) {
 }
 
 /// Takes what a run says of itself, when it is the caller's to say.
-kj::Promise<HttpReply> taken(ApiPort& port, const Caller& caller, TrialId trial,
-                             std::function<void()> take) {
+kj::Promise<HttpReply> record_own(ApiPort& port, const Caller& caller, TrialId trial,
+                                  std::function<void()> signal) {
   using Known = bool;
   return look<Known>(
              port, caller,
@@ -202,9 +203,9 @@ kj::Promise<HttpReply> taken(ApiPort& port, const Caller& caller, TrialId trial,
                TRY(access::find_own(state, found->experiment, identity));
                return true;
              })
-      .then([take = std::move(take)](Result<Known> known) {
+      .then([signal = std::move(signal)](Result<Known> known) {
         if (!known.has_value()) return error_reply(known.error());
-        take();
+        signal();
         return empty_reply();
       });
 }
@@ -218,8 +219,8 @@ kj::Promise<HttpReply> record_progress(ApiPort& port, HttpRequest request) {
   const auto value = progress == nullptr ? std::nullopt : progress->number();
   if (!value || !(*value >= 0 && *value <= 1))
     return error_reply(wrong("progress: a number from 0 to 1 is missing"));
-  return taken(port, request.caller, *trial,
-               [&port, trial = *trial, value = *value] { port.set_progress(trial, value); });
+  return record_own(port, request.caller, *trial,
+                    [&port, trial = *trial, value = *value] { port.set_progress(trial, value); });
 }
 
 kj::Promise<HttpReply> record_runner_state(ApiPort& port, HttpRequest request) {
@@ -232,7 +233,7 @@ kj::Promise<HttpReply> record_runner_state(ApiPort& port, HttpRequest request) {
   std::string text = text_field(*body, "state").value_or("");
   if (text.size() > kRunnerStateMax)
     return error_reply(wrong(fmt::format("state: more than {} bytes", kRunnerStateMax)));
-  return taken(port, request.caller, *trial, [&port, trial = *trial, text = std::move(text)] {
+  return record_own(port, request.caller, *trial, [&port, trial = *trial, text = std::move(text)] {
     port.set_runner_state(trial, text);
   });
 }

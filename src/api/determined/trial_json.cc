@@ -98,7 +98,7 @@ void add_questions(const TrialDetails& details, std::vector<MetricQuestion>& que
   questions.emplace_back(SummariesQuestion{trial});
 }
 
-void take_answers(TrialDetails& details, MetricAnswers& answers) {
+void fill_in(TrialDetails& details, MetricAnswers& answers) {
   details.latest_validation = answers.next<LatestReportQuestion>();
   details.latest_training = answers.next<LatestReportQuestion>();
   details.best_validation = answers.next<BestReportQuestion>();

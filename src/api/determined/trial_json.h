@@ -29,7 +29,7 @@ struct TrialDetails {
 Result<TrialDetails> details_of(const ClusterState& state, TrialId trial);
 /// What the metric store is asked of it, and how the answers are filled in (measured.h).
 void add_questions(const TrialDetails& details, std::vector<MetricQuestion>& questions);
-void take_answers(TrialDetails& details, MetricAnswers& answers);
+void fill_in(TrialDetails& details, MetricAnswers& answers);
 
 /// From its submission to its end, or to now; 0: no run of it has begun.
 Duration wall_time(const TrialView& trial, TimePoint now);

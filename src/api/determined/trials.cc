@@ -143,8 +143,8 @@ void add_questions(const SampledTrial& trial, std::vector<MetricQuestion>& quest
         SampleQuestion{{trial.details.view.id, group, name, wish.first, wish.last}, wish.points});
   }
 }
-void take_answers(SampledTrial& trial, MetricAnswers& answers) {
-  take_answers(trial.details, answers);
+void fill_in(SampledTrial& trial, MetricAnswers& answers) {
+  fill_in(trial.details, answers);
   for (std::size_t i = 0; i < trial.wish->metrics.size(); ++i)
     trial.series.push_back(answers.next<SampleQuestion>());
 }

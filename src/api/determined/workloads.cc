@@ -74,7 +74,7 @@ class ReportSource {
   MetricQuestion question() const {
     return ReportsQuestion{{trial_, group_}, page_.next, kReportsPerRead};
   }
-  void take(ReportPage page) {
+  void add(ReportPage page) {
     page_ = std::move(page);
     at_ = 0;
     is_done_ = !page_.next;
@@ -119,9 +119,9 @@ class Walk {
     return all;
   }
   /// Requires: the answers are those to questions().
-  void take(MetricAnswers& answers) {
+  void add(MetricAnswers& answers) {
     for (ReportSource& source : sources_) {
-      if (source.is_empty_handed()) source.take(answers.next<ReportsQuestion>());
+      if (source.is_empty_handed()) source.add(answers.next<ReportsQuestion>());
     }
   }
   /// Goes on as far as what was read takes it; those with a number in [begin, end) are shown. True:
@@ -134,7 +134,7 @@ class Walk {
     return false;
   }
   std::size_t count() const { return count_; }
-  std::vector<Json> take_shown() { return std::move(shown_); }
+  std::vector<Json> extract_shown() { return std::move(shown_); }
 
  private:
   /// False: there is nothing more.
@@ -183,7 +183,7 @@ kj::Promise<Status> walk(ApiPort& port, WalkRef walk_on, std::size_t begin, std:
   return port.measure(walk_on->questions())
       .then([&port, walk_on, begin, end](Result<MetricAnswers> answers) -> kj::Promise<Status> {
         if (!answers.has_value()) return Status(fail(answers.error()));
-        walk_on->take(*answers);
+        walk_on->add(*answers);
         return walk(port, walk_on, begin, end);
       });
 }
@@ -219,7 +219,7 @@ kj::Promise<HttpReply> show(ApiPort& port, std::shared_ptr<const HttpRequest> re
         return walk(port, showing, range->begin, range->end)
             .then([range = *range, filter, showing](Status shown) -> HttpReply {
               if (!shown.has_value()) return error_reply(shown.error());
-              std::vector<Json> all = showing->take_shown();
+              std::vector<Json> all = showing->extract_shown();
               if (filter.is_descending) std::ranges::reverse(all);
               return json_reply(Json::Object{{"workloads", Json::Array(std::move(all))},
                                              {"pagination", pagination_of(range.window)}});

@@ -9,7 +9,7 @@
 
 namespace muster::api {
 
-Place place_of(const Catalog& catalog, const ExperimentLabels& labels) {
+WorkspaceIds workspace_ids_of(const Catalog& catalog, const ExperimentLabels& labels) {
   // Without a workspace it is the first, which is no document.
   const DocumentRef workspace = labels.workspace.empty()
                                     ? nullptr
@@ -17,7 +17,7 @@ Place place_of(const Catalog& catalog, const ExperimentLabels& labels) {
   if (workspace == nullptr) return {};
   const DocumentRef project = catalog.find(DocumentKind::kProject, workspace->id, labels.project);
   if (project == nullptr) return {};  // the first project is in the first workspace
-  return {place_id(workspace->id), place_id(project->id),
+  return {entry_id(workspace->id), entry_id(project->id),
           workspace->is_archived || project->is_archived};
 }
 

@@ -17,7 +17,7 @@ namespace muster::api {
 
 inline constexpr std::uint32_t kFirstWorkspaceId = 1;
 
-struct Place {
+struct WorkspaceIds {
   std::uint32_t workspace = kFirstWorkspaceId;
   std::uint32_t project = kFirstWorkspaceId;
   bool is_archived = false;  ///< one of them is
@@ -26,10 +26,10 @@ struct Place {
 /// another one, by workspaceId or workspaceName.
 Status check_no_workspace(const Json& body, std::string_view what);
 
-Place place_of(const Catalog& catalog, const ExperimentLabels& labels);
+WorkspaceIds workspace_ids_of(const Catalog& catalog, const ExperimentLabels& labels);
 
 /// Ids as HTTP has them: those of documents, after the first place.
-constexpr std::uint32_t place_id(std::uint32_t document) {
+constexpr std::uint32_t entry_id(std::uint32_t document) {
   return shown_id(DocumentKind::kWorkspace, document);
 }
 /// Nullopt: the first place, which is no document.

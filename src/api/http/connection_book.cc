@@ -7,12 +7,12 @@
 
 namespace muster::api {
 
-Counter::Place Counter::take(const std::string& name, std::size_t most) {
+Counter::Slot Counter::acquire(const std::string& name, std::size_t most) {
   std::size_t& count = (*counts_)[name];
   if (count >= most) return nullptr;
   ++count;
   // The count is shared: it outlives the book when a request outlives its connection.
-  return Place(counts_.get(), [counts = counts_, name](void*) {
+  return Slot(counts_.get(), [counts = counts_, name](void*) {
     const auto found = counts->find(name);
     if (--found->second == 0) counts->erase(found);
   });
@@ -24,7 +24,7 @@ bool BodyBook::Share::add(std::size_t bytes) {
   std::size_t& all = (*held_)[""];
   // Operators reach what others may not, so that a flood of small bodies does not lock them out.
   const bool may_have_last = is_operator_ || own + bytes <= kSmallMax;
-  const std::size_t most = may_have_last ? kAllMax : kAllMax - kKept;
+  const std::size_t most = may_have_last ? kAllMax : kAllMax - kReserved;
   was_refused_ = own + bytes > kUserMax || all + bytes > most;
   if (was_refused_) return false;
   own += bytes;
@@ -57,7 +57,7 @@ ConnectionLimits connection_limits(std::size_t descriptors, std::size_t wanted_a
   return limits;
 }
 
-ConnectionBook::Entry ConnectionBook::take(const std::string& peer, bool is_operator) {
+ConnectionBook::Entry ConnectionBook::acquire(const std::string& peer, bool is_operator) {
   const std::size_t open = all_.of("");
   const std::size_t free = limits_.all - std::min(open, limits_.all);
   // Others than operators may not take the last half of what is kept; for the first half they must
@@ -66,9 +66,9 @@ ConnectionBook::Entry ConnectionBook::take(const std::string& peer, bool is_oper
       free == 0 || (!is_operator && (free <= limits_.kept / 2 || peers_.of(peer) >= limits_.peer));
   if (is_refused) return {};
   // Both are given back together.
-  auto places = std::make_shared<std::pair<Counter::Place, Counter::Place>>(
-      all_.take("", limits_.all), peers_.take(peer, limits_.all));
-  return {places, !is_operator && free <= limits_.kept};
+  auto slots = std::make_shared<std::pair<Counter::Slot, Counter::Slot>>(
+      all_.acquire("", limits_.all), peers_.acquire(peer, limits_.all));
+  return {slots, !is_operator && free <= limits_.kept};
 }
 
 bool LoginGuard::may_try(const std::string& peer, TimePoint now) const {

@@ -13,13 +13,13 @@
 
 namespace muster::api {
 
-/// So many of each name, given back by the end of the place. Lifetime: a place may outlive the
+/// So many of each name, given back by the end of the slot. Lifetime: a slot may outlive the
 /// counter.
 class Counter {
  public:
-  using Place = std::shared_ptr<void>;
+  using Slot = std::shared_ptr<void>;
   /// Null: `most` are taken.
-  Place take(const std::string& name, std::size_t most);
+  Slot acquire(const std::string& name, std::size_t most);
   std::size_t of(const std::string& name) const;
 
  private:
@@ -58,7 +58,7 @@ class BodyBook {
 
   static constexpr std::size_t kUserMax = std::size_t{512} << 20;
   static constexpr std::size_t kAllMax = std::size_t{2} << 30;
-  static constexpr std::size_t kKept = std::size_t{256} << 20;  ///< of kAllMax
+  static constexpr std::size_t kReserved = std::size_t{256} << 20;  ///< of kAllMax
   static constexpr std::size_t kSmallMax = std::size_t{4}
                                            << 20;  ///< what one user may have of what is kept
 
@@ -83,10 +83,10 @@ class ConnectionBook {
  public:
   explicit ConnectionBook(ConnectionLimits limits) : limits_(limits) {}
   struct Entry {
-    Counter::Place place;     ///< null: refused
+    Counter::Slot slot;       ///< null: refused
     bool must_prove = false;  ///< only its first request with a good token lets it stay
   };
-  Entry take(const std::string& peer, bool is_operator);
+  Entry acquire(const std::string& peer, bool is_operator);
 
  private:
   ConnectionLimits limits_;

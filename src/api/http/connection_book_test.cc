@@ -11,43 +11,43 @@ namespace {
 
 TEST(Counter, GivesPlacesBack) {
   Counter counter;
-  auto one = counter.take("a", 2);
-  auto two = counter.take("a", 2);
-  EXPECT_EQ(counter.take("a", 2), nullptr);
-  EXPECT_NE(counter.take("b", 1), nullptr);
+  auto one = counter.acquire("a", 2);
+  auto two = counter.acquire("a", 2);
+  EXPECT_EQ(counter.acquire("a", 2), nullptr);
+  EXPECT_NE(counter.acquire("b", 1), nullptr);
   two.reset();
   EXPECT_EQ(counter.of("a"), 1U);
-  EXPECT_NE(counter.take("a", 2), nullptr);
+  EXPECT_NE(counter.acquire("a", 2), nullptr);
 }
 
 TEST(Connections, OfOnePeerDoNotKeepOthersOut) {
   ConnectionBook book({.all = 64, .peer = 16, .kept = 8});
   std::vector<ConnectionBook::Entry> held;
-  for (int i = 0; i < 16; ++i) held.push_back(book.take("10.0.0.1", false));
-  EXPECT_NE(held.back().place, nullptr);
-  EXPECT_EQ(book.take("10.0.0.1", false).place, nullptr);
-  EXPECT_NE(book.take("user 1000", false).place, nullptr);
+  for (int i = 0; i < 16; ++i) held.push_back(book.acquire("10.0.0.1", false));
+  EXPECT_NE(held.back().slot, nullptr);
+  EXPECT_EQ(book.acquire("10.0.0.1", false).slot, nullptr);
+  EXPECT_NE(book.acquire("user 1000", false).slot, nullptr);
   held.pop_back();
-  EXPECT_NE(book.take("10.0.0.1", false).place, nullptr) << "it was given back";
+  EXPECT_NE(book.acquire("10.0.0.1", false).slot, nullptr) << "it was given back";
 }
 
 TEST(Connections, TheLastAreForTokensAndOperators) {
   ConnectionBook book({.all = 64, .peer = 16, .kept = 8});
   std::vector<ConnectionBook::Entry> held;
   for (int i = 0; i < 56; ++i) {
-    held.push_back(book.take("10.0.0." + std::to_string(i), false));
-    ASSERT_TRUE(held.back().place != nullptr && !held.back().must_prove) << i;
+    held.push_back(book.acquire("10.0.0." + std::to_string(i), false));
+    ASSERT_TRUE(held.back().slot != nullptr && !held.back().must_prove) << i;
   }
   for (int i = 0; i < 4; ++i) {
-    held.push_back(book.take("10.0.1." + std::to_string(i), false));
-    ASSERT_TRUE(held.back().place != nullptr && held.back().must_prove) << i;
+    held.push_back(book.acquire("10.0.1." + std::to_string(i), false));
+    ASSERT_TRUE(held.back().slot != nullptr && held.back().must_prove) << i;
   }
-  EXPECT_EQ(book.take("10.0.2.1", false).place, nullptr);
+  EXPECT_EQ(book.acquire("10.0.2.1", false).slot, nullptr);
   for (int i = 0; i < 4; ++i) {
-    held.push_back(book.take("user 0", true));
-    ASSERT_TRUE(held.back().place != nullptr && !held.back().must_prove) << i;
+    held.push_back(book.acquire("user 0", true));
+    ASSERT_TRUE(held.back().slot != nullptr && !held.back().must_prove) << i;
   }
-  EXPECT_EQ(book.take("user 0", true).place, nullptr) << "there are no more";
+  EXPECT_EQ(book.acquire("user 0", true).slot, nullptr) << "there are no more";
 }
 
 TEST(Connections, HaveLimitsThatLeaveDescriptors) {
@@ -91,10 +91,10 @@ TEST(BodyBook, TheLastPartIsForOperatorsAndSmallBodies) {
   BodyBook book;
   std::vector<std::unique_ptr<BodyBook::Share>> others;
   std::size_t held = 0;
-  for (int user = 10; held < BodyBook::kAllMax - BodyBook::kKept; ++user) {
+  for (int user = 10; held < BodyBook::kAllMax - BodyBook::kReserved; ++user) {
     others.push_back(book.open("user " + std::to_string(user)));
     const std::size_t more =
-        std::min(BodyBook::kUserMax, BodyBook::kAllMax - BodyBook::kKept - held);
+        std::min(BodyBook::kUserMax, BodyBook::kAllMax - BodyBook::kReserved - held);
     ASSERT_TRUE(others.back()->add(more));
     held += more;
   }
@@ -103,7 +103,7 @@ TEST(BodyBook, TheLastPartIsForOperatorsAndSmallBodies) {
   EXPECT_TRUE(report->add(BodyBook::kSmallMax));
   EXPECT_FALSE(book.open("user 1")->add(1)) << "his small ones count together";
   auto of_root = book.open("user 0", true);
-  EXPECT_TRUE(of_root->add(BodyBook::kKept - BodyBook::kSmallMax));
+  EXPECT_TRUE(of_root->add(BodyBook::kReserved - BodyBook::kSmallMax));
   EXPECT_FALSE(of_root->add(1));
 }
 

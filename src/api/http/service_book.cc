@@ -32,7 +32,7 @@ const Announcement* ServiceBook::find(JobId job, std::uint32_t run) const {
   return found == announcements_.end() || found->second.run != run ? nullptr : &found->second;
 }
 
-std::optional<ConnectionSlot> ServiceBook::take_slot(JobId job) {
+std::optional<ConnectionSlot> ServiceBook::acquire_slot(JobId job) {
   const auto own = connections_.find(job);
   // One job's connections must not use up those of all others.
   if (connection_count_ >= kConnectionsMax ||

@@ -49,7 +49,7 @@ class ServiceBook {
 
   /// A place among the connections that are open to services; nullopt: there is none, for this
   /// job's or for all. One user's do not keep others from theirs. Lifetime: the book outlives it.
-  std::optional<ConnectionSlot> take_slot(JobId job);
+  std::optional<ConnectionSlot> acquire_slot(JobId job);
 
  private:
   friend class ConnectionSlot;

@@ -26,7 +26,7 @@ constexpr std::int64_t kFormat = 1;
 constexpr std::size_t kReportsAtOnce = 512;
 constexpr std::size_t kLinesMax = 100'000;  ///< of one body
 // Enough to see what is wrong, without answering with everything.
-constexpr std::size_t kRefusalsTold = 1'000;
+constexpr std::size_t kRefusalsShown = 1'000;
 
 /// A line of the body.
 struct Line {
@@ -69,20 +69,20 @@ class Import {
   Status read_source(const Json& record);
   void read_people_and_places(const Line& line);
   ImportOwner owner_named(const std::string& name);
-  kj::Promise<void> take(const Line& line);
-  kj::Promise<void> take_reports();
+  kj::Promise<void> import_line(const Line& line);
+  kj::Promise<void> import_reports();
   kj::Promise<void> submit(const Line& line, Request request,
                            std::function<void(const Reply&)> note = nullptr);
-  kj::Promise<void> take_document(const Line& line, Result<Document> document,
-                                  std::function<void(std::uint32_t)> note = nullptr);
-  kj::Promise<void> take_workspace(const Line& line);
-  kj::Promise<void> take_project(const Line& line);
-  kj::Promise<void> take_experiment(const Line& line);
-  kj::Promise<void> take_trial(const Line& line);
-  kj::Promise<void> keep_metadata(const Line& line, std::int64_t trial);
-  kj::Promise<void> take_checkpoint(const Line& line);
-  kj::Promise<void> take_model(const Line& line);
-  kj::Promise<void> take_version(const Line& line);
+  kj::Promise<void> import_document(const Line& line, Result<Document> document,
+                                    std::function<void(std::uint32_t)> note = nullptr);
+  kj::Promise<void> import_workspace(const Line& line);
+  kj::Promise<void> import_project(const Line& line);
+  kj::Promise<void> import_experiment(const Line& line);
+  kj::Promise<void> import_trial(const Line& line);
+  kj::Promise<void> store_metadata(const Line& line, std::int64_t trial);
+  kj::Promise<void> import_checkpoint(const Line& line);
+  kj::Promise<void> import_model(const Line& line);
+  kj::Promise<void> import_version(const Line& line);
   Result<TrialId> trial_named(const Json& record) const;
   kj::Promise<void> refuse(const Line& line, const Error& error) {
     record_refusal(line.number, error.text());
@@ -91,7 +91,7 @@ class Import {
   // The first refusals are told, all of them are counted.
   void record_refusal(std::size_t number, std::string reason) {
     ++refusals_;
-    if (refused_.size() < kRefusalsTold) refused_.emplace_back(number, std::move(reason));
+    if (refused_.size() < kRefusalsShown) refused_.emplace_back(number, std::move(reason));
   }
   kj::Promise<void> skip(const Line& line) {
     ++skipped_[line.kind];
@@ -223,24 +223,24 @@ void Import::learn(const ClusterState& state) {
 kj::Promise<void> Import::run() {
   // One at a time, as later records name earlier ones.
   if (next_ >= lines_.size()) return kj::READY_NOW;
-  auto taken = lines_[next_].kind == "metrics" ? take_reports() : take(lines_[next_++]);
+  auto taken = lines_[next_].kind == "metrics" ? import_reports() : import_line(lines_[next_++]);
   return taken.then([this] { return run(); });
 }
 
-kj::Promise<void> Import::take(const Line& line) {
+kj::Promise<void> Import::import_line(const Line& line) {
   // A line that repeats what the body's beginning said.
   if (bool_field(line.record, "again").value_or(false)) return kj::READY_NOW;
   if (line.kind == "user") {
     ++imported_[line.kind];
     return kj::READY_NOW;
   }
-  if (line.kind == "workspace") return take_workspace(line);
-  if (line.kind == "project") return take_project(line);
-  if (line.kind == "experiment") return take_experiment(line);
-  if (line.kind == "trial") return take_trial(line);
-  if (line.kind == "checkpoint") return take_checkpoint(line);
-  if (line.kind == "model") return take_model(line);
-  if (line.kind == "model_version") return take_version(line);
+  if (line.kind == "workspace") return import_workspace(line);
+  if (line.kind == "project") return import_project(line);
+  if (line.kind == "experiment") return import_experiment(line);
+  if (line.kind == "trial") return import_trial(line);
+  if (line.kind == "checkpoint") return import_checkpoint(line);
+  if (line.kind == "model") return import_model(line);
+  if (line.kind == "model_version") return import_version(line);
   return refuse(line, wrong(fmt::format("records of kind '{}' are not known", line.kind)));
 }
 
@@ -261,8 +261,8 @@ kj::Promise<void> Import::submit(const Line& line, Request request,
       });
 }
 
-kj::Promise<void> Import::take_document(const Line& line, Result<Document> document,
-                                        std::function<void(std::uint32_t)> note) {
+kj::Promise<void> Import::import_document(const Line& line, Result<Document> document,
+                                          std::function<void(std::uint32_t)> note) {
   if (!document.has_value()) return refuse(line, document.error());
   // true: an imported document keeps its number and its times.
   return submit(line, StoreDocument{std::move(document).value(), true},
@@ -272,16 +272,16 @@ kj::Promise<void> Import::take_document(const Line& line, Result<Document> docum
 }
 
 /// The first workspace and the first project are there in every cluster.
-kj::Promise<void> Import::take_workspace(const Line& line) {
+kj::Promise<void> Import::import_workspace(const Line& line) {
   const std::string name = text_field(line.record, "name").value_or("");
   // The source's own first places are ours.
   if (bool_field(line.record, "isImmutable").value_or(false) || known_.workspaces.contains(name))
     return skip(line);
-  return take_document(line, workspace_of(line.record, context_),
-                       [this, name](std::uint32_t id) { known_.workspaces[name] = id; });
+  return import_document(line, workspace_of(line.record, context_),
+                         [this, name](std::uint32_t id) { known_.workspaces[name] = id; });
 }
 
-kj::Promise<void> Import::take_project(const Line& line) {
+kj::Promise<void> Import::import_project(const Line& line) {
   const std::string name = text_field(line.record, "name").value_or("");
   const auto workspace =
       context_.workspaces.find(whole_field(line.record, "workspace").value_or(0));
@@ -293,13 +293,13 @@ kj::Promise<void> Import::take_project(const Line& line) {
   if (parent == known_.workspaces.end())
     return refuse(line, wrong(fmt::format("project {}: its workspace was not imported", name)));
   if (known_.projects.contains({parent->second, name})) return skip(line);
-  return take_document(line, project_of(line.record, context_, parent->second),
-                       [this, key = std::pair(parent->second, name)](std::uint32_t id) {
-                         known_.projects[key] = id;
-                       });
+  return import_document(line, project_of(line.record, context_, parent->second),
+                         [this, key = std::pair(parent->second, name)](std::uint32_t id) {
+                           known_.projects[key] = id;
+                         });
 }
 
-kj::Promise<void> Import::take_experiment(const Line& line) {
+kj::Promise<void> Import::import_experiment(const Line& line) {
   const auto id = record_id(line.record, "id");
   if (!id.has_value()) return refuse(line, id.error());
   if (known_.experiments.contains(*id)) return skip(line);
@@ -317,7 +317,7 @@ kj::Promise<void> Import::take_experiment(const Line& line) {
   });
 }
 
-kj::Promise<void> Import::take_trial(const Line& line) {
+kj::Promise<void> Import::import_trial(const Line& line) {
   const auto id = record_id(line.record, "id");
   const auto experiment = record_id(line.record, "experiment");
   if (!id.has_value()) return refuse(line, id.error());
@@ -331,12 +331,12 @@ kj::Promise<void> Import::take_trial(const Line& line) {
   const auto note = [this, id = *id](const Reply& reply) { known_.trials[id] = reply.trial; };
   // A trial's own notes follow it, as they name it.
   return submit(line, std::move(import).value(), note).then([this, &line, id = *id] {
-    return keep_metadata(line, id);
+    return store_metadata(line, id);
   });
 }
 
 /// What the trial had noted of itself.
-kj::Promise<void> Import::keep_metadata(const Line& line, std::int64_t trial) {
+kj::Promise<void> Import::store_metadata(const Line& line, std::int64_t trial) {
   const Json* metadata = field(line.record, "metadata");
   const auto ours = known_.trials.find(trial);
   if (metadata == nullptr || metadata->object() == nullptr || metadata->object()->empty() ||
@@ -362,7 +362,7 @@ Result<TrialId> Import::trial_named(const Json& record) const {
   return ours->second;
 }
 
-kj::Promise<void> Import::take_checkpoint(const Line& line) {
+kj::Promise<void> Import::import_checkpoint(const Line& line) {
   const auto trial = trial_named(line.record);
   if (!trial.has_value()) return refuse(line, trial.error());
   if (known_.checkpoints.contains(text_field(line.record, "uuid").value_or(""))) return skip(line);
@@ -373,25 +373,25 @@ kj::Promise<void> Import::take_checkpoint(const Line& line) {
   return submit(line, std::move(import).value());
 }
 
-kj::Promise<void> Import::take_model(const Line& line) {
+kj::Promise<void> Import::import_model(const Line& line) {
   const auto id = record_id(line.record, "id");
   if (!id.has_value()) return refuse(line, id.error());
   if (known_.models.contains(*id)) return skip(line);
-  return take_document(line, model_of(line.record, context_),
-                       [this, id = *id](std::uint32_t ours) { known_.models[id] = ours; });
+  return import_document(line, model_of(line.record, context_),
+                         [this, id = *id](std::uint32_t ours) { known_.models[id] = ours; });
 }
 
-kj::Promise<void> Import::take_version(const Line& line) {
+kj::Promise<void> Import::import_version(const Line& line) {
   const auto model = record_id(line.record, "model");
   if (!model.has_value()) return refuse(line, model.error());
   const auto ours = known_.models.find(*model);
   if (ours == known_.models.end())
     return refuse(line, wrong(fmt::format("model {} was not imported", *model)));
-  return take_document(line, version_of(line.record, context_, ours->second));
+  return import_document(line, version_of(line.record, context_, ours->second));
 }
 
 /// Those that follow each other go together: one sync of the store serves many.
-kj::Promise<void> Import::take_reports() {
+kj::Promise<void> Import::import_reports() {
   kj::Vector<kj::Promise<void>> all(kReportsAtOnce);
   // Reports are the only records that do not name each other: they go together.
   for (; next_ < lines_.size() && lines_[next_].kind == "metrics" && all.size() < kReportsAtOnce;
@@ -431,7 +431,7 @@ HttpReply Import::reply() const {
                                  {"refusals", static_cast<std::int64_t>(refusals_)}});
 }
 
-kj::Promise<HttpReply> take_import(ApiPort& port, HttpRequest request) {
+kj::Promise<HttpReply> receive_import(ApiPort& port, HttpRequest request) {
   // An import writes in other users' names: only operators may.
   if (!request.caller.identity.is_operator) {
     return error_reply(Error{ErrorCode::kPermissionDenied,
@@ -460,7 +460,7 @@ kj::Promise<HttpReply> take_import(ApiPort& port, HttpRequest request) {
 
 void add_import_routes(Router& router) {
   router.add(Method::kPost, "/api/v1/muster/import", "Take records of another cluster's history",
-             take_import);
+             receive_import);
 }
 
 }  // namespace muster::api

@@ -122,7 +122,7 @@ HeaderList request_headers(const ProxyCall& call, const ProxyTarget& target) {
 }
 
 /// A path of the service's becomes one of ours.
-void keep_reply_headers(HeaderList& headers, const std::string& prefix) {
+void filter_reply_headers(HeaderList& headers, const std::string& prefix) {
   std::erase_if(headers, [](const auto& header) { return !is_handed_on(header.first); });
   for (auto& [name, value] : headers) {
     // Only a path of the service's own; another server's address stays.
@@ -142,7 +142,7 @@ kj::Promise<ProxyAnswer> ask(const ProxyCall& call, const ProxyTarget& target,
     if (!said.has_value()) return ours(refusal(said.error()));
     ProxyAnswer answer;
     answer.said = kj::mv(said).value();
-    keep_reply_headers(answer.said.headers, prefix);
+    filter_reply_headers(answer.said.headers, prefix);
     answer.upstream = kj::mv(upstream);
     return answer;
   });

@@ -43,16 +43,16 @@ TEST(ServiceBook, ConnectionsToOneDoNotKeepOthersOut) {
   std::vector<ConnectionSlot> held;
   for (std::uint32_t job = 1; job <= 8; ++job) {
     for (int i = 0; i < 64; ++i) {
-      auto place = book.take_slot(JobId(job));
+      auto place = book.acquire_slot(JobId(job));
       ASSERT_TRUE(place.has_value()) << job << " " << i;
       held.push_back(std::move(*place));
     }
-    EXPECT_FALSE(book.take_slot(JobId(job)).has_value()) << "as many as one may have";
+    EXPECT_FALSE(book.acquire_slot(JobId(job)).has_value()) << "as many as one may have";
   }
-  EXPECT_FALSE(book.take_slot(JobId(9)).has_value()) << "as many as there may be";
+  EXPECT_FALSE(book.acquire_slot(JobId(9)).has_value()) << "as many as there may be";
   held.pop_back();
-  EXPECT_TRUE(book.take_slot(JobId(9)).has_value());
-  EXPECT_TRUE(book.take_slot(JobId(8)).has_value()) << "what was taken for 9 was given back";
+  EXPECT_TRUE(book.acquire_slot(JobId(9)).has_value());
+  EXPECT_TRUE(book.acquire_slot(JobId(8)).has_value()) << "what was taken for 9 was given back";
 }
 
 ServiceJob running() {

@@ -40,7 +40,7 @@ Upstream::Upstream(ApiPort& port, ServiceAddress address, ConnectionSlot place,
 
 kj::Promise<Result<kj::Own<Upstream>>> Upstream::open(ApiPort& port, ServiceAddress address) {
   using Opened = Result<kj::Own<Upstream>>;
-  auto place = port.services().take_slot(address.job);
+  auto place = port.services().acquire_slot(address.job);
   if (!place) {
     return Opened(fail(
         ErrorCode::kResourceExhausted,

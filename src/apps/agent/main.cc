@@ -151,7 +151,7 @@ class AgentProgram final : public AgentWorld,
     for (const LaunchStep& step : steps) pointers.push_back(&step);
     Status recorded;
     // The time that this process ran is measured beside the time that passed (write_time.h).
-    const TimeTaken taken = time_taken([&] { recorded = spool_->launched(pointers); });
+    const ElapsedTime taken = measure_time([&] { recorded = spool_->launched(pointers); });
     TRY(recorded);
     // Too late: nothing was handed to the spawner, so that nothing has begun.
     TRY(judge_write(taken));
@@ -505,7 +505,7 @@ int run(const std::string& conf_path, const std::string& name) {
   options.threads_per_core = node->threads_per_core;
   // Pretended only where the configuration overrides what is there
   // (SlurmdParameters=config_overrides).
-  RegisterNode self = take_inventory(conf->daemons.is_config_override ? node : nullptr);
+  RegisterNode self = measure_inventory(conf->daemons.is_config_override ? node : nullptr);
   self.node_name = name;
   auto io = kj::setupAsyncIo();
   AgentProgram(std::move(options), std::move(self), io).run();

@@ -66,7 +66,7 @@ class RunningClock {
 
 }  // namespace
 
-TimeTaken time_taken(const std::function<void()>& work) {
+ElapsedTime measure_time(const std::function<void()>& work) {
   // By CLOCK_BOOTTIME, which counts while the machine is suspended.
   const TimePoint begin = steady_now();
   RunningClock clock;

@@ -10,6 +10,6 @@ namespace muster {
 
 /// Does `work` on this thread. Another one counts meanwhile: a disk that is waited for stops only
 /// this thread, a pause of the process both.
-TimeTaken time_taken(const std::function<void()>& work);
+ElapsedTime measure_time(const std::function<void()>& work);
 
 }  // namespace muster

@@ -36,17 +36,17 @@ class CoreThread final : public AgentCalls {
 
   kj::Promise<void> pump() {
     return observer_.whenBecomesReadable().then([this] {
-      take_messages();
+      receive_messages();
       return pump();
     });
   }
   kj::Promise<void> tick() {
     return io_.provider->getTimer().afterDelay(kTick).then([this] {
       // The time first: everything in this turn is judged by it.
-      keep_time();
+      follow_clock();
       core_.on_tick(cluster_now());
       // Also without news: what held commands back may be over.
-      take_commands();
+      receive_commands();
       end_turn();
       if (++ticks_ % kTicksPerLoads == 0) push_node_loads();
       return tick();
@@ -79,7 +79,7 @@ class CoreThread final : public AgentCalls {
     // Who waits for an answer does not wait until each of ten thousand nodes has been heard.
     if (++heard_ >= kHeardBetween) {
       heard_ = 0;
-      if (channels_.core.size() > 0) take_messages();
+      if (channels_.core.size() > 0) receive_messages();
     }
     return true;
   }
@@ -114,12 +114,12 @@ class CoreThread final : public AgentCalls {
   }
 
  private:
-  void take_messages() {
+  void receive_messages() {
     heard_ = 0;
-    for (ToCore& message : channels_.core.take()) {
+    for (ToCore& message : channels_.core.receive_all()) {
       std::visit([this](auto& body) { receive(body); }, message);
     }
-    take_commands();
+    receive_commands();
     end_turn();
   }
   void receive(Command& command) { commands_.push_back(std::move(command)); }
@@ -152,17 +152,17 @@ class CoreThread final : public AgentCalls {
   }
   /// In the order in which they came. What agents say is taken whatever waits: it is bounded by
   /// what runs.
-  void take_commands() {
+  void receive_commands() {
     if (commands_.empty() || is_congested() || core_.awaits_nodes(cluster_now())) return;
     for (Command& command : std::exchange(commands_, {}))
       core_.on_command(std::move(command), cluster_now());
   }
-  void keep_time() {
+  void follow_clock() {
     clock_.update(read_clocks());
     set_cluster_offset(clock_.offset());
-    if (clock_.is_other_jump(told_jump_)) {
-      told_jump_ = clock_.jump();
-      log_line(told_jump_ == Duration() ? "the wall clock is back" : clock_.warning());
+    if (clock_.is_other_jump(logged_jump_)) {
+      logged_jump_ = clock_.jump();
+      log_line(logged_jump_ == Duration() ? "the wall clock is back" : clock_.warning());
       // Shown by scontrol ping.
       channels_.gateway.push(ClockStatus{clock_.warning()});
     }
@@ -206,7 +206,7 @@ class CoreThread final : public AgentCalls {
   std::deque<Command> commands_;  ///< that have come and are not taken up yet
   Core& core_;
   ClusterClock clock_;
-  Duration told_jump_;
+  Duration logged_jump_;
   kj::AsyncIoContext& io_;
   kj::UnixEventPort::FdObserver observer_;
   std::vector<AgentSender*>* senders_ = nullptr;

@@ -38,7 +38,7 @@ GatewayHost::~GatewayHost() noexcept = default;
 kj::Promise<void> GatewayHost::pump() {
   return observer_.whenBecomesReadable().then([this] {
     // Everything at once: the eventfd wakes again only for what comes into an empty channel.
-    for (ToGateway& message : inbox_.take())
+    for (ToGateway& message : inbox_.receive_all())
       std::visit([this](auto& body) { receive(body); }, message);
     return pump();
   });

@@ -43,7 +43,7 @@ Next& next() {
 }
 
 /// The variable's value, once.
-std::string take_variable(const char* name) {
+std::string consume_variable(const char* name) {
   const char* value = std::getenv(name);
   std::string taken = value == nullptr ? "" : value;
   // Taken out, so that no child sees it.
@@ -81,7 +81,7 @@ int write_conf(const ConfTexts& texts) {
   ::setenv(kGoesOn, std::to_string(::getpid()).c_str(), 1);
   if (const int fd = next().conf.empty() ? -1 : write_conf(next().conf); fd >= 0)
     ::setenv(kConf, std::to_string(fd).c_str(), 1);
-  for (const int socket : next().sockets) keep_when_executing(socket, true);
+  for (const int socket : next().sockets) set_inheritable(socket, true);
   if (!next().sockets.empty())
     ::setenv(kSockets, fmt::format("{}", fmt::join(next().sockets, ",")).c_str(), 1);
   die(restart_self(next().arguments).text());
@@ -89,14 +89,14 @@ int write_conf(const ConfTexts& texts) {
 
 }  // namespace
 
-Handover take_handover(char** arguments) {
+Handover consume_handover(char** arguments) {
   next().arguments = arguments;
   Handover given;
-  given.goes_on = take_variable(kGoesOn) == std::to_string(::getpid());
-  const std::string believed = take_variable(kClockBelieved);
-  const std::string beyond = take_variable(kLeadBeyond);
-  const auto conf = parse_whole32(take_variable(kConf));
-  const std::string sockets = take_variable(kSockets);
+  given.goes_on = consume_variable(kGoesOn) == std::to_string(::getpid());
+  const std::string believed = consume_variable(kClockBelieved);
+  const std::string beyond = consume_variable(kLeadBeyond);
+  const auto conf = parse_whole32(consume_variable(kConf));
+  const std::string sockets = consume_variable(kSockets);
   // Even then all variables have been taken: none may reach a child.
   if (!given.goes_on) return given;
   given.is_clock_believed = !believed.empty();

@@ -19,7 +19,7 @@ struct Handover {
 };
 /// Takes it out of the environment. Requires: arguments are those of main(); it is called once,
 /// before there are threads.
-Handover take_handover(char** arguments);
+Handover consume_handover(char** arguments);
 
 /// The configuration of the next run, unless another is given before it begins: what this run has
 /// read, or what `scontrol reconfigure` has found good. Called by any thread.

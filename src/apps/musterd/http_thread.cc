@@ -180,7 +180,7 @@ class Listener final : private kj::TaskSet::ErrorHandler {
     // Counted by whom the kernel says it is.
     const TcpPeer peer = tcp_peer(*connection);
     const auto entry =
-        book_.take(peer.name, peer.user && (*peer.user == operator_ || peer.user->value() == 0));
+        book_.acquire(peer.name, peer.user && (*peer.user == operator_ || peer.user->value() == 0));
     if (entry.place == nullptr) return refuse(*connection);
     kj::HttpServer& server = entry.must_prove ? proving_ : server_;
     // With the connection its part of the limits ends.

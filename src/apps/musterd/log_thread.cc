@@ -55,7 +55,7 @@ void run_logs(Channels& channels, LogStore& store, LogBook& book) {
   TimePoint sweep_time;
   for (;;) {
     wait_for(channels.logs.fd(), timeout_ms(role));
-    std::vector<ToLogs> messages = channels.logs.take();
+    std::vector<ToLogs> messages = channels.logs.receive_all();
     for (ToLogs& message : messages) {
       if (const auto* batch = std::get_if<EventBatchRef>(&message)) book.apply(**batch);
       if (auto* push = std::get_if<OutputPush>(&message))

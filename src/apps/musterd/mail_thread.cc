@@ -77,7 +77,7 @@ void run_mail(Channels& channels) {
   MailQueue waiting;
   for (;;) {
     if (waiting.is_empty()) wait_for(channels.mail.fd(), 60'000);
-    for (MailOrder& order : channels.mail.take()) {
+    for (MailOrder& order : channels.mail.receive_all()) {
       if (!waiting.add(order))
         log_failure(order, "dropped: too many mails of this user wait for MailProg");
     }

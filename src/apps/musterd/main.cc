@@ -259,14 +259,14 @@ void lock_state(const std::string& folder) {
 /// written.
 template <class Attempt>
 auto wait_for_room(const DaemonOptions& options, Attempt&& attempt) {
-  for (bool is_told = false;; ::sleep(1)) {
+  for (bool is_logged = false;; ::sleep(1)) {
     auto result = attempt();
     if (result.has_value() || result.error().cause != ErrorCause::kNoRoom) return result;
     if (::unlink((options.state_folder + "/journal.reserve").c_str()) == 0) {
       log_line(result.error().text() + ": the reserve is given up for it");
       continue;
     }
-    if (!std::exchange(is_told, true)) log_line(result.error().text() + ": waiting for room");
+    if (!std::exchange(is_logged, true)) log_line(result.error().text() + ": waiting for room");
   }
 }
 
@@ -296,8 +296,9 @@ Result<Recovered> recover_parts(const Setup& setup, ClusterState& state, Epoch b
                 wait_for_room(setup.options, [&] { return open_sqlite_logs(log_options); })));
   // Before the lead is taken: an epoch that history has met counts as well.
   const HistoryMark mark = TRY(recovered.history->mark());
-  recovered.epoch = TRY(wait_for_room(
-      setup.options, [&] { return recovered.journal->take_lead(std::max(beyond, mark.epoch)); }));
+  recovered.epoch = TRY(wait_for_room(setup.options, [&] {
+    return recovered.journal->acquire_leadership(std::max(beyond, mark.epoch));
+  }));
   recovered.clock = TRY(recovered.journal->clock());
   recovered.start = TRY(recover_beside_history(*recovered.journal, state, mark));
   if (!recovered.start.verdict.warning.empty()) log_line(recovered.start.verdict.warning);
@@ -314,7 +315,7 @@ void store_unprojected(Recovered& recovered, const BatchMark& last, const Daemon
   for (HistoryRecord& record : recovered.start.unprojected)
     objects.push_back(std::move(record.object));
   const Status stored = wait_for_room(options, [&]() -> Status {
-    TRY(recovered.history->take_over(recovered.epoch));
+    TRY(recovered.history->acquire(recovered.epoch));
     return recovered.history->append(objects, last);
   });
   if (!stored.has_value()) die(history_refusal(stored.error()));
@@ -570,7 +571,7 @@ int drop(const std::string& conf_path, const std::string& number) {
   ClusterState state;
   const auto replayed = recover(**journal, state, nullptr);
   if (!replayed.has_value()) die("the journal is damaged: " + replayed.error().text());
-  const auto epoch = (*journal)->take_lead();
+  const auto epoch = (*journal)->acquire_leadership();
   if (!epoch.has_value()) die(epoch.error().text());
   auto batch = drop_job(state, JobId(*id), *epoch, state.time());
   if (!batch.has_value()) die(batch.error().text());
@@ -610,7 +611,7 @@ int main_of(int argc, char** argv) {
   ::umask(077);
   ::signal(SIGPIPE, SIG_IGN);
   if (!dropped.empty()) return drop(conf, dropped);
-  return is_check ? check(conf) : run(conf, take_handover(argv));
+  return is_check ? check(conf) : run(conf, consume_handover(argv));
 }
 
 }  // namespace muster::daemon

@@ -49,7 +49,7 @@ class JournalChannels final : public JournalRolePort {
       channels_.core.push(BlobBytes{asked.id, fail(bytes.error())});
     }
   }
-  void on_slice() override { channels_.checkpoint_slices.give(); }
+  void on_slice() override { channels_.checkpoint_slices.release(); }
   void on_room(const std::optional<Error>& refusal) override {
     channels_.core.push(DiskStatus{refusal});
     channels_.gateway.push(DiskStatus{refusal});
@@ -133,7 +133,7 @@ void run_journal(Channels& channels, Journal& journal, const DaemonOptions& opti
   role.start();
   for (;;) {
     wait_for(channels.journal.fd(), static_cast<int>(role.timeout().microseconds() / 1000));
-    role.turn(channels.journal.take(), steady_time());
+    role.turn(channels.journal.receive_all(), steady_time());
   }
 }
 
@@ -141,7 +141,7 @@ void run_tidier(Channels& channels, const std::function<Status()>& tidy) {
   lower_priority();
   for (;;) {
     wait_for(channels.tidier.fd(), 1000);
-    for ([[maybe_unused]] const TidyOrder& order : channels.tidier.take()) {
+    for ([[maybe_unused]] const TidyOrder& order : channels.tidier.receive_all()) {
       [[maybe_unused]] const Status ignored = tidy();  // only room depends on it
       channels.journal.push(TidiedBeside{});
     }
@@ -151,7 +151,7 @@ void run_tidier(Channels& channels, const std::function<Status()>& tidy) {
 namespace {
 
 /// Hands the next question to the worker, or answers it at once when there is nothing to plan.
-void take_up_forecast(Channels& channels, const PlannerRole& planner, ForecastQueue& questions) {
+void begin_forecast(Channels& channels, const PlannerRole& planner, ForecastQueue& questions) {
   while (auto question = questions.next()) {
     auto task = forecast_task(planner.state(), planner.snapshot(),
                               get<PreparedSubmit>(question->requests.front()), question->identity,
@@ -183,7 +183,7 @@ void run_forecasts(Channels& channels) {
   lower_priority();
   for (;;) {
     wait_for(channels.forecasts.fd(), 1000);
-    for (const auto& order : channels.forecasts.take()) {
+    for (const auto& order : channels.forecasts.receive_all()) {
       channels.asker(order->token).push(CommandAnswer{order->token, {forecast(order->task)}});
       channels.planner.push(ForecastDone{});
     }
@@ -202,14 +202,14 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
   CheckpointRole checkpoints({}, recovered);
   const auto to_journal = [&](ToJournal message) {
     // A credit for each slice: here the planner waits for the journal.
-    if (std::holds_alternative<CheckpointSlice>(message)) channels.checkpoint_slices.take();
+    if (std::holds_alternative<CheckpointSlice>(message)) channels.checkpoint_slices.acquire();
     channels.journal.push(std::move(message));
   };
   ForecastQueue questions;
   for (;;) {
     // Also without news: a job may become eligible by time alone.
     wait_for(channels.planner.fd(), 250);
-    for (ToPlanner& message : channels.planner.take()) {
+    for (ToPlanner& message : channels.planner.receive_all()) {
       if (auto* batch = std::get_if<EventBatchRef>(&message)) {
         planner.apply(**batch);
         checkpoints.applied(**batch);
@@ -223,7 +223,7 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
         questions.done();
       }
     }
-    take_up_forecast(channels, planner, questions);
+    begin_forecast(channels, planner, questions);
     auto plan = planner.plan(cluster_now());
     // The plan is made: what this thread dies of next is not that job's doing.
     if (crash_record != nullptr) crash_record->works_on(JobId());
@@ -253,7 +253,7 @@ void run_history(Channels& channels, HistoryStore& store) {
     // While lists are under way nothing is waited for: each round sends one page or so of one list.
     if (queries.is_empty()) wait_for(channels.history.fd(), 1000);
     std::vector<HistoryBatch> ended;
-    for (ToHistory& message : channels.history.take()) {
+    for (ToHistory& message : channels.history.receive_all()) {
       if (auto* batch = std::get_if<HistoryBatch>(&message)) {
         ended.push_back(std::move(*batch));
       } else {
@@ -286,7 +286,7 @@ void run_search(Channels& channels, SearchRole& role) {
       channels.core.push(std::move(command));
     }
     wait_for(channels.search.fd(), 1000);
-    for (const EventBatchRef& batch : channels.search.take()) role.apply(*batch);
+    for (const EventBatchRef& batch : channels.search.receive_all()) role.apply(*batch);
   }
 }
 
@@ -313,7 +313,7 @@ void run_metrics(Channels& channels, MetricStore& store) {
       reports.clear();
       tokens.clear();
     };
-    const std::vector<ToMetrics> messages = channels.metrics.take();
+    const std::vector<ToMetrics> messages = channels.metrics.receive_all();
     for (const ToMetrics& message : messages) {
       if (const auto* report = std::get_if<StoreReport>(&message)) {
         reports.push_back(report->report);
@@ -348,7 +348,7 @@ void run_metrics(Channels& channels, MetricStore& store) {
 void run_tokens(Channels& channels, TokenStore& store) {
   for (;;) {
     wait_for(channels.tokens.fd(), 1000);
-    for (const TokensAsked& asked : channels.tokens.take()) {
+    for (const TokensAsked& asked : channels.tokens.receive_all()) {
       channels.asker(asked.token).push(TokensAnswer{asked.token, answer(store, asked.question)});
     }
   }
@@ -359,7 +359,7 @@ void run_background(Channels& channels, std::size_t worker) {
   Channel<BackgroundWork>& inbox = channels.background[worker];
   for (;;) {
     wait_for(inbox.fd(), 1000);
-    for (BackgroundWork& work : inbox.take()) {
+    for (BackgroundWork& work : inbox.receive_all()) {
       work.compute();
       work.compute = nullptr;  // what it holds is freed here
       channels.asker(work.token).push(WorkDone{work.token});
@@ -370,7 +370,7 @@ void run_background(Channels& channels, std::size_t worker) {
 void run_lookup(Channels& channels) {
   for (;;) {
     wait_for(channels.lookup.fd(), 1000);
-    for (const NamesQuery& query : channels.lookup.take()) {
+    for (const NamesQuery& query : channels.lookup.receive_all()) {
       channels.asker(query.token).push(NamesAnswer{query.token, look_up(query.user, query.group)});
     }
   }

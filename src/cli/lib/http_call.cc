@@ -50,9 +50,9 @@ class Exchange {
         host_(access.master.substr(std::string_view("http://").size())),
         token_(access.token) {}
 
-  Status run(const HttpCall& call, const std::function<Status(std::string_view)>& take) {
+  Status run(const HttpCall& call, const std::function<Status(std::string_view)>& receive) {
     Status outcome;
-    const auto failed = kj::runCatchingExceptions([&] { outcome = exchange(call, take); });
+    const auto failed = kj::runCatchingExceptions([&] { outcome = exchange(call, receive); });
     KJ_IF_MAYBE (exception, failed) {
       // KJ throws what goes wrong with a connection.
       return fail(ErrorCode::kUnavailable,
@@ -63,7 +63,7 @@ class Exchange {
   }
 
  private:
-  Status exchange(const HttpCall& call, const std::function<Status(std::string_view)>& take) {
+  Status exchange(const HttpCall& call, const std::function<Status(std::string_view)>& receive) {
     auto address = io_.provider->getNetwork().parseAddress(host_.c_str()).wait(io_.waitScope);
     auto stream = address->connect().wait(io_.waitScope);
     auto client = kj::newHttpClient(table_, *stream);
@@ -86,7 +86,7 @@ class Exchange {
                response.body->tryRead(buffer.begin(), 1, buffer.size()).wait(io_.waitScope)) {
       const std::string_view bytes(buffer.begin(), count);
       // As it comes: a checkpoint is larger than memory.
-      if (is_good) TRY(take(bytes));
+      if (is_good) TRY(receive(bytes));
       // The rest is read and dropped.
       else if (error.size() < kErrorBytesMax)
         error.append(bytes);
@@ -104,7 +104,7 @@ class Exchange {
 }  // namespace
 
 Status stream_http(Session& session, const HttpAccess& access, const HttpCall& call,
-                   const std::function<Status(std::string_view)>& take) {
+                   const std::function<Status(std::string_view)>& receive) {
   return Exchange(session, access).run(call, take);
 }
 

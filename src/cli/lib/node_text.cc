@@ -15,7 +15,7 @@
 namespace muster::cli {
 namespace {
 
-struct StateWords {
+struct NodeState {
   std::string_view code;
   std::string_view word;
 };
@@ -25,29 +25,29 @@ bool has(const NodeView& node, std::uint16_t condition) {
 }
 bool is_full(const NodeView& node) { return node.allocated_cpus >= node.config.cpus; }
 
-StateWords busy_words(const NodeView& node) {
+NodeState busy_state(const NodeView& node) {
   if (!is_allocated(node)) {
     if (node.is_completing) return {"comp", "completing"};
-    return node.is_planned ? StateWords{"plnd", "planned"} : StateWords{"idle", "idle"};
+    return node.is_planned ? NodeState{"plnd", "planned"} : NodeState{"idle", "idle"};
   }
-  return is_full(node) ? StateWords{"alloc", "allocated"} : StateWords{"mix", "mixed"};
+  return is_full(node) ? NodeState{"alloc", "allocated"} : NodeState{"mix", "mixed"};
 }
 
-StateWords state_words(const NodeView& node) {
+NodeState node_state(const NodeView& node) {
   // The order is the precedence: a drained node that is down shows as drained, as in Slurm.
   if (has(node, node_condition::kFuture)) return {"futr", "future"};
   if (has(node, node_condition::kInvalid)) return {"inval", "inval"};
   const bool is_busy = is_allocated(node) || node.is_completing;
   if (has(node, node_condition::kDrain)) {
     // Draining while something runs, drained once it has gone.
-    return is_busy && !has(node, node_condition::kDown) ? StateWords{"drng", "draining"}
-                                                        : StateWords{"drain", "drained"};
+    return is_busy && !has(node, node_condition::kDown) ? NodeState{"drng", "draining"}
+                                                        : NodeState{"drain", "drained"};
   }
   if (has(node, node_condition::kFail))
-    return is_busy ? StateWords{"failg", "failing"} : StateWords{"fail", "fail"};
+    return is_busy ? NodeState{"failg", "failing"} : NodeState{"fail", "fail"};
   if (has(node, node_condition::kDown)) return {"down", "down"};
   if (has(node, node_condition::kUnknown)) return {"unk", "unknown"};
-  return busy_words(node);
+  return busy_state(node);
 }
 
 std::string suffix(const NodeView& node) {
@@ -87,10 +87,10 @@ bool is_available(const NodeView& node) {
 bool is_allocated(const NodeView& node) { return node.allocated_cpus > 0; }
 
 std::string node_state_code(const NodeView& node) {
-  return std::string(state_words(node).code) + suffix(node);
+  return std::string(node_state(node).code) + suffix(node);
 }
 std::string node_state_word(const NodeView& node) {
-  return std::string(state_words(node).word) + suffix(node);
+  return std::string(node_state(node).word) + suffix(node);
 }
 
 // scontrol's State=: a base state and flags behind plus signs, rather than one word.
@@ -127,7 +127,7 @@ bool is_node_state(std::string_view word) {
 }
 
 bool node_has_state(const NodeView& node, std::string_view word) {
-  const StateWords words = state_words(node);
+  const NodeState words = node_state(node);
   if (equal_ignoring_case(word, "all") || equal_ignoring_case(word, words.code) ||
       equal_ignoring_case(word, words.word))
     return true;

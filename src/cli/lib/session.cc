@@ -131,7 +131,7 @@ template <class T>
 Result<T> Session::persist(Duration timeout,
                            const std::function<Result<T>(ControllerClient&)>& call) {
   const TimePoint deadline = clock_now() + timeout;
-  for (bool is_told = false;;) {
+  for (bool is_printed = false;;) {
     Error why = no_controller();
     if (ControllerClient* connection = client()) {
       // A captured signal would else be looked at only after the call.
@@ -146,9 +146,9 @@ Result<T> Session::persist(Duration timeout,
     // Without a configuration there is no cluster that could come up.
     if (cluster_.conf.empty() || clock_now() >= deadline) return muster::fail(why);
     // Said once, and not by queries, whose callers expect their answer alone.
-    if (!is_told && timeout > kQueryTimeout) {
+    if (!is_printed && timeout > kQueryTimeout) {
       console_.say(fmt::format("{}, retrying", why.message));
-      is_told = true;
+      is_printed = true;
     }
     pause();
   }

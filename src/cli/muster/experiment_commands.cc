@@ -49,12 +49,12 @@ Result<ExperimentView> find_experiment(Session& session, std::uint32_t number,
 }
 
 /// Follows an experiment to its end, saying when something changed.
-Result<ExperimentView> follow(Session& session, std::uint32_t number, bool is_told) {
+Result<ExperimentView> follow(Session& session, std::uint32_t number, bool is_printed) {
   std::string last;
   while (true) {
     ExperimentView view = TRY(find_experiment(session, number));
     const std::string line = progress_line(view);
-    if (is_told && line != last) {
+    if (is_printed && line != last) {
       print(line + "\n");
       // Whoever reads through a pipe sees each line when it is said.
       std::fflush(stdout);

@@ -119,7 +119,7 @@ class ExperimentFollower {
   }
 
  private:
-  struct Place {
+  struct ReadPosition {
     std::uint64_t next = 0;
     std::uint32_t runs = 0;   ///< when it was looked at last
     bool is_over = false;     ///< likewise
@@ -137,7 +137,7 @@ class ExperimentFollower {
 
   /// True: there may be more of the trial later.
   Result<bool> show(const TrialView& trial) {
-    Place& place = places_[trial.id];
+    ReadPosition& place = positions_[trial.id];
     const bool is_over = trial.state != TrialState::kActive;
     const bool is_idle = is_over || trial.job_state == JobState::kPending;
     // Nothing can have been added: a round over hundreds of trials asks only about those that run.
@@ -168,7 +168,7 @@ class ExperimentFollower {
   ExperimentId experiment_;
   const LogFilter& filter_;
   const LogPrinter& printer_;
-  std::map<TrialId, Place> places_;
+  std::map<TrialId, ReadPosition> positions_;
 };
 
 }  // namespace

@@ -74,7 +74,7 @@ void Profile::add(const std::string& group, const std::string& name, const Json&
     series_[{group, name}].push_back(*number);
 }
 
-Status Profile::take(const std::string& group, std::string_view lines) {
+Status Profile::add(const std::string& group, std::string_view lines) {
   // One JSON document for each line, as streaming endpoints answer.
   for (std::string_view rest = lines; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));

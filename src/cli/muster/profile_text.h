@@ -20,7 +20,7 @@ class Profile {
  public:
   /// Takes the lines that `/trials/metrics/trial_metrics` streams for one group. Errors:
   /// kCorruption: it is another stream.
-  Status take(const std::string& group, std::string_view lines);
+  Status add(const std::string& group, std::string_view lines);
   bool is_empty() const { return series_.empty(); }
   /// One row per number: last, mean, least, most, and its course.
   std::string text() const;

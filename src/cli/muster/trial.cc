@@ -193,7 +193,7 @@ int run_profile(const Words& words) {
           return {};
         });
     if (!read.has_value()) return console.fail(read.error());
-    if (const Status taken = profile.take(group, lines); !taken.has_value())
+    if (const Status taken = profile.add(group, lines); !taken.has_value())
       return console.fail(taken.error());
   }
   // A profile is metrics of groups of their own: without profiling there are none.

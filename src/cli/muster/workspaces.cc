@@ -24,7 +24,7 @@ constexpr std::string_view kWorkspaces = "muster workspace list";
 constexpr std::string_view kProjects = "muster project list";
 
 /// The first workspace, or its project: it always is, and is no document.
-Document first_place(DocumentKind kind) {
+Document first_entry(DocumentKind kind) {
   Document place;
   place.kind = kind;
   place.name = kUncategorized;
@@ -36,22 +36,22 @@ bool is_first(const std::string& name) { return name == kUncategorized || name =
 bool is_first_or_none(const std::string& label) { return label.empty() || label == kUncategorized; }
 
 Result<Document> workspace_of(Session& session, const std::string& name) {
-  if (is_first(name)) return first_place(DocumentKind::kWorkspace);
+  if (is_first(name)) return first_entry(DocumentKind::kWorkspace);
   return find_document(session, DocumentKind::kWorkspace, 0, name, kWorkspaces);
 }
 
-struct Places {
+struct CatalogEntries {
   std::vector<Document> workspaces;
   std::vector<Document> projects;
 };
-Result<Places> all_places(Session& session) {
-  Places places;
-  places.workspaces = TRY(documents(session, DocumentKind::kWorkspace));
-  places.projects = TRY(documents(session, DocumentKind::kProject));
+Result<CatalogEntries> all_entries(Session& session) {
+  CatalogEntries entries;
+  entries.workspaces = TRY(documents(session, DocumentKind::kWorkspace));
+  entries.projects = TRY(documents(session, DocumentKind::kProject));
   // In front of all others, as it is the oldest.
-  places.workspaces.insert(places.workspaces.begin(), first_place(DocumentKind::kWorkspace));
-  places.projects.insert(places.projects.begin(), first_place(DocumentKind::kProject));
-  return places;
+  entries.workspaces.insert(entries.workspaces.begin(), first_entry(DocumentKind::kWorkspace));
+  entries.projects.insert(entries.projects.begin(), first_entry(DocumentKind::kProject));
+  return entries;
 }
 
 int list_workspaces(const Words& words) {
@@ -60,13 +60,14 @@ int list_workspaces(const Words& words) {
   if (const auto code = parser.parse(words)) return *code;
   const Console console("muster workspace list");
   Session session(console);
-  const auto places = all_places(session);
-  if (!places.has_value()) return console.fail(places.error());
+  const auto entries = all_entries(session);
+  if (!entries.has_value()) return console.fail(entries.error());
   std::vector<Row> rows;
-  for (const Document& one : places->workspaces) {
-    rows.push_back({std::to_string(shown_id(one.kind, one.id)), one.name, one.user_name,
-                    std::to_string(std::ranges::count(places->projects, one.id, &Document::parent)),
-                    one.is_archived ? "archived" : "open"});
+  for (const Document& one : entries->workspaces) {
+    rows.push_back(
+        {std::to_string(shown_id(one.kind, one.id)), one.name, one.user_name,
+         std::to_string(std::ranges::count(entries->projects, one.id, &Document::parent)),
+         one.is_archived ? "archived" : "open"});
   }
   print(table_text({"ID", "NAME", "USER", "PROJECTS", "STATE"}, rows));
   return 0;
@@ -104,19 +105,19 @@ int list_projects(const Words& words) {
   if (const auto code = parser.parse(words)) return *code;
   const Console console("muster project list");
   Session session(console);
-  const auto places = all_places(session);
-  if (!places.has_value()) return console.fail(places.error());
+  const auto entries = all_entries(session);
+  if (!entries.has_value()) return console.fail(entries.error());
   // Looked up by name or number, as everywhere.
   const auto only =
       workspace.empty() ? Result<Document>(Document()) : workspace_of(session, workspace);
   if (!only.has_value()) return console.fail(only.error());
   std::vector<Row> rows;
-  for (const Document& one : places->projects) {
-    const auto above = std::ranges::find(places->workspaces, one.parent, &Document::id);
+  for (const Document& one : entries->projects) {
+    const auto above = std::ranges::find(entries->workspaces, one.parent, &Document::id);
     // Without a workspace all are meant.
     if (!workspace.empty() && one.parent != only->id) continue;
     rows.push_back({std::to_string(shown_id(one.kind, one.id)), one.name,
-                    above == places->workspaces.end() ? "" : above->name, one.user_name,
+                    above == entries->workspaces.end() ? "" : above->name, one.user_name,
                     one.is_archived ? "archived" : "open"});
   }
   print(table_text({"ID", "NAME", "WORKSPACE", "USER", "STATE"}, rows));
@@ -157,7 +158,7 @@ Result<Document> project_of(Session& session, const std::string& workspace_name,
                             const std::string& name) {
   const Document workspace = TRY(workspace_of(session, workspace_name));
   // Only within the first workspace: any project may be called so elsewhere.
-  if (workspace.id == 0 && is_first(name)) return first_place(DocumentKind::kProject);
+  if (workspace.id == 0 && is_first(name)) return first_entry(DocumentKind::kProject);
   if (workspace.id == 0)
     return fail(ErrorCode::kNotFound,
                 fmt::format("there is no project {} in {}", name, kUncategorized),

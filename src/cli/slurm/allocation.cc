@@ -60,14 +60,14 @@ kj::Promise<WaitAnswer> wait_until(kj::AsyncIoContext& io, std::string address, 
       });
 }
 
-kj::Promise<void> keep_lease(kj::AsyncIoContext& io, std::string address, JobId job) {
+kj::Promise<void> renew_lease(kj::AsyncIoContext& io, std::string address, JobId job) {
   return io.provider->getTimer()
       .afterDelay(kLeaseRenewal)
       .then([&io, address, job] {
         // A lease that is refused is renewed no less: the wait for the job's end is what reports.
         return submit_until_answered(io, address, RenewLease{job}).ignoreResult();
       })
-      .then([&io, address, job] { return keep_lease(io, address, job); });
+      .then([&io, address, job] { return renew_lease(io, address, job); });
 }
 
 kj::Promise<Reply> submit_until_answered(kj::AsyncIoContext& io, std::string address,
@@ -144,7 +144,7 @@ StartWait wait_for_start(const Console& console, Session& session, const SubmitO
           .eagerlyEvaluate(nullptr);
   // From the first moment: a job that waits long would lose its lease before it starts.
   const auto lease =
-      keep_lease(io, session.cluster().controller, job).eagerlyEvaluate([](kj::Exception&&) {});
+      renew_lease(io, session.cluster().controller, job).eagerlyEvaluate([](kj::Exception&&) {});
   const Outcome outcome = first.wait(io.waitScope);
 
   StartWait result;

@@ -35,7 +35,7 @@ kj::Promise<T> call_until_answered(kj::AsyncIoContext& io, std::string address,
 /// As the blocking wait, as a promise; asks again while the controller says "still not".
 kj::Promise<WaitAnswer> wait_until(kj::AsyncIoContext& io, std::string address, WaitFor wanted);
 /// Renews the lease until destroyed.
-kj::Promise<void> keep_lease(kj::AsyncIoContext& io, std::string address, JobId job);
+kj::Promise<void> renew_lease(kj::AsyncIoContext& io, std::string address, JobId job);
 /// One request, repeated with one id until it is answered.
 kj::Promise<Reply> submit_until_answered(kj::AsyncIoContext& io, std::string address,
                                          Request request);

@@ -38,7 +38,7 @@ struct Column {
   const char* header;
   std::string (*show)(const T&, const ShowContext&);
   std::int64_t (*number)(const T&, const ShowContext&) = nullptr;
-  typename ColumnDetail<T>::Type note = {};
+  typename ColumnDetail<T>::Type detail = {};
   bool is_uncut = false;  ///< shows whole where the column is too narrow
 };
 
@@ -49,10 +49,10 @@ struct Layout {
   std::vector<std::pair<const Column<T>*, ColumnSpec>> columns;
   std::vector<std::string>
       unknown;  ///< "Invalid job format specification: X" for each that is not there
-  /// The highest note of any of them.
-  auto note() const {
+  /// The highest detail of any of them.
+  auto detail() const {
     typename ColumnDetail<T>::Type most = {};
-    for (const auto& column : columns) most = std::max(most, column.first->note);
+    for (const auto& column : columns) most = std::max(most, column.first->detail);
     return most;
   }
 };

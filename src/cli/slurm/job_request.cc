@@ -277,9 +277,9 @@ Status derive_nodes(SubmitOptions& options, Words& warnings) {
                                   ? std::min(listed, job.request.task_count)
                                   : listed;
   if (count < listed) {
-    const bool is_told = options.is_nodes_written &&
-                         job.request.task_count < job.request.min_nodes;  // derive_tasks does
-    if (!is_told) {
+    const bool is_given = options.is_nodes_written &&
+                          job.request.task_count < job.request.min_nodes;  // derive_tasks does
+    if (!is_given) {
       warnings.push_back(fmt::format("can't run {} processes on {} nodes, setting nnodes to {}",
                                      count, listed, count));
     }

@@ -49,7 +49,7 @@ class LineReader {
     std::string literal;
     const auto end_literal = [&] { word += quoted(std::exchange(literal, {})); };
     while (!rest_.empty() && rest_.front() != ' ' && rest_.front() != '\t') {
-      const char first = take();
+      const char first = consume();
       if (first == '\'') {
         const auto end = rest_.find('\'');
         if (end == std::string_view::npos)
@@ -57,11 +57,11 @@ class LineReader {
         literal += rest_.substr(0, end);
         rest_.remove_prefix(end + 1);
       } else if (first == '\\' && !rest_.empty()) {
-        literal += take();
+        literal += consume();
       } else if (first == '%' && (rest_.starts_with('t') || rest_.starts_with('o'))) {
         // Outside of quotes only: '%t' within them is text.
         if (!literal.empty()) end_literal();
-        word += take() == 't' ? kRank : kOffset;
+        word += consume() == 't' ? kRank : kOffset;
       } else {
         literal += first;
       }
@@ -70,7 +70,7 @@ class LineReader {
     if (!literal.empty() || word.empty()) end_literal();
     return word;
   }
-  char take() {
+  char consume() {
     const char first = rest_.front();
     rest_.remove_prefix(1);
     return first;
@@ -167,7 +167,7 @@ std::string script_of(const std::vector<Line>& lines) {
 }
 
 /// A backslash at a line's end joins the next one to it, also to a comment.
-std::string take_line(std::string_view& text, std::size_t& number) {
+std::string consume_line(std::string_view& text, std::size_t& number) {
   std::string line;
   for (;;) {
     const auto end = text.find('\n');
@@ -205,7 +205,7 @@ Result<std::vector<Line>> read_lines(std::string_view text, std::uint32_t task_c
                 "the configuration file is no text: it has a NUL byte");
   std::vector<Line> lines;
   for (std::size_t number = 0; !text.empty();) {
-    const std::string whole = take_line(text, number);
+    const std::string whole = consume_line(text, number);
     const std::string_view content = trim(whole);
     if (content.empty() || content.front() == '#') continue;
     auto line = read_line(content, task_count, known);

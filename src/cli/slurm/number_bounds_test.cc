@@ -84,8 +84,8 @@ auto meaning(const SubmitOptions& options) {
 }
 
 /// Nullopt: refused.
-std::optional<SubmitOptions> taken(Submitter by, const std::string& option,
-                                   const std::string& value) {
+std::optional<SubmitOptions> accepted(Submitter by, const std::string& option,
+                                      const std::string& value) {
   SubmitOptions options;
   options.by = by;
   options.context = test_context();
@@ -128,7 +128,7 @@ TEST(NumberBounds, WhatNoNumberHoldsIsRefused) {
          {"18446744073709551616", "99999999999999999999999999", "-1", "1e3", "0x1", "1.5", "+1"}) {
       const std::string value = written(form, number);
       if (kMeant.contains(fmt::format("{}={}", option, value))) continue;
-      EXPECT_FALSE(taken(by, option, value).has_value()) << "--" << option << '=' << value;
+      EXPECT_FALSE(accepted(by, option, value).has_value()) << "--" << option << '=' << value;
     }
   });
 }
@@ -138,9 +138,9 @@ TEST(NumberBounds, ANumberIsNeverTakenForItsLowerBits) {
     if (kTexts.contains(option)) return;
     for (const unsigned bits : {8U, 16U, 31U, 32U, 63U}) {
       for (const std::uint64_t low : {0U, 1U, 2U, 9U}) {
-        const auto small = taken(by, option, written(form, std::to_string(low)));
+        const auto small = accepted(by, option, written(form, std::to_string(low)));
         const std::string value = written(form, std::to_string(low + (std::uint64_t{1} << bits)));
-        const auto large = taken(by, option, value);
+        const auto large = accepted(by, option, value);
         if (!small || !large) continue;
         EXPECT_NE(meaning(*small), meaning(*large)) << "--" << option << '=' << value;
       }

@@ -62,7 +62,7 @@ class HeldCommand {
     auto& io = session_.io();
     const std::string address = session_.cluster().controller;
     // Together: the lease is renewed, and the job's end is waited for, while the command runs.
-    tasks_.add(keep_lease(io, address, job_));
+    tasks_.add(renew_lease(io, address, job_));
     tasks_.add(wait_until(io, address, WaitFor{StepId{job_, attempt_, 0}})
                    .then([this](WaitAnswer&& answer) { on_revoked(answer); }));
     // By SIGCHLD: no thread waits.

@@ -266,7 +266,7 @@ std::string key_of(const Group& single, const Layout<Group>& layout, const Group
   std::string key =
       grouping.is_per_node && first(single) != nullptr ? first(single)->config.name : "";
   for (const auto& [column, spec] : layout.columns) {
-    const bool differs = is_total(*column) || (column->note && !grouping.is_exact);
+    const bool differs = is_total(*column) || (column->detail && !grouping.is_exact);
     // The zero byte keeps the texts of neighbouring columns apart.
     if (!differs) key += '\0' + column->show(single, context);
   }

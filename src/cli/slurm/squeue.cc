@@ -241,7 +241,7 @@ int show_jobs(const Console& console, Session& session, const O& options,
   const auto add = [&](const JobView& row) { lines->add(row); };
   // After a lost connection the list comes again from its beginning.
   const Status loaded = session.query_jobs(
-      query_for(options, layout.note()), [&] { lines->clear(); },
+      query_for(options, layout.detail()), [&] { lines->clear(); },
       [&](JobView& job) {
         if (!is_shown(options, job)) return;
         options.is_array_expanded ? each_element(std::move(job), add) : add(job);

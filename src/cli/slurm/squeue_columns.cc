@@ -139,7 +139,7 @@ std::int64_t start_number(const Job& job, const Context&) {
   // A job without an expected start sorts behind those that have one.
   return start_of(job).is_set() ? start_of(job).microseconds() : TimePoint::never().microseconds();
 }
-std::string pending_time(const Job& job, const Context& context) {
+std::string wait_time(const Job& job, const Context& context) {
   // Until it started, or until now.
   const TimePoint end =
       job.start_time.is_set() && job.state != JobState::kPending ? job.start_time : context.now;
@@ -308,7 +308,7 @@ constexpr Column<Job> kJobs[] = {
     {0, "Origin", "ORIGIN", null_text},
     {'h', "OverSubscribe", "OVER_SUBSCRIBE", sharing, nullptr, kBrief},
     {'P', "Partition", "PARTITION", partition},
-    {0, "PendingTime", "PENDING_TIME", pending_time},
+    {0, "PendingTime", "PENDING_TIME", wait_time},
     {0, "PreemptTime", "PREEMPT_TIME", not_available},
     {0, "Prefer", "PREFER", text<JobText::kPrefer>, nullptr, kBrief},
     {'p', "Priority", "PRIORITY", priority_ratio, as_number<&Job::priority>},

@@ -183,7 +183,7 @@ TEST(SqueueColumns, EachColumnShowsTheSameFromAsMuchOfAJobAsItAsksFor) {
     Page page;
     page.jobs.push_back(job);
     for (const auto& column : job_columns()) {
-      const auto seen = records::decode_page(records::encode_page(page, column.note));
+      const auto seen = records::decode_page(records::encode_page(page, column.detail));
       ASSERT_TRUE(seen.has_value() && seen->jobs.size() == 1);
       EXPECT_EQ(column.show(seen->jobs[0], test_context()), column.show(job, test_context()))
           << column.name;

@@ -145,7 +145,7 @@ int run_alone(const Run& run, StepWatch& watch) {
   if (!start.job) return start.exit_code;
   const StepId id{reply->job, start.job->attempt, 0};
   // The job lives as long as this process renews it, through every wait below.
-  const auto lease = keep_lease(run.session.io(), run.session.cluster().controller, id.job)
+  const auto lease = renew_lease(run.session.io(), run.session.cluster().controller, id.job)
                          .eagerlyEvaluate([](kj::Exception&&) {});
   auto place = place_in(run, *start.job, id, step);
   if (!place.has_value()) return run.console.fail(place.error());
@@ -171,7 +171,7 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
     return fail(Error{ErrorCode::kUnavailable, no_controller().message,
                       "no slurm.conf was found: SLURM_CONF or MUSTER_CONF must name it"});
   }
-  bool is_told = false;
+  bool is_printed = false;
   // Looked for only when the answer takes long: busy CPUs and a controller that is away look
   // alike.
   const auto find_why = [&]() -> kj::Promise<std::string> {
@@ -191,7 +191,7 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
           .afterDelay(kBusyAfter)
           .then([&] { return find_why(); })
           .then([&](std::string why) {
-            is_told = true;
+            is_printed = true;
             run.console.say(fmt::format("Job {} step creation temporarily disabled, retrying ({})",
                                         create.job.value(), why));
           })
@@ -209,7 +209,7 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
   if (!reply) return fail(ErrorCode::kDeadlineExceeded, "Cancelled pending job step");
   if (reply->error) return fail(*reply->error);
   if (!reply->step) return fail(ErrorCode::kInternal, "the controller named no step");
-  if (is_told)
+  if (is_printed)
     run.console.say(
         fmt::format("Step created for StepId={}.{}", reply->step->job.value(), reply->step->step));
   return *reply;

@@ -99,12 +99,12 @@ struct StepServer::State final : kj::TaskSet::ErrorHandler {
         .then([this, peer](std::size_t size) -> kj::Promise<void> {
           if (size == 0) return kj::READY_NOW;
           peer->reader.feed(std::string_view(peer->buffer, size));
-          return take_frames(peer) ? read_loop(peer) : kj::Promise<void>(kj::READY_NOW);
+          return receive_frames(peer) ? read_loop(peer) : kj::Promise<void>(kj::READY_NOW);
         });
   }
 
   /// False: the peer is not one of ours.
-  bool take_frames(const std::shared_ptr<Peer>& peer) {
+  bool receive_frames(const std::shared_ptr<Peer>& peer) {
     for (;;) {
       auto frame = peer->reader.next();
       if (!frame.has_value()) return false;

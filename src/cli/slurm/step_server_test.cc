@@ -23,12 +23,12 @@ struct StepServerTest : ::testing::Test {
 
   int join(std::uint32_t node) {
     const int fd = connect_to(server->address()).value();
-    tell(fd, FrameKind::kHello, 0, server->key() + " " + std::to_string(node));
+    send(fd, FrameKind::kHello, 0, server->key() + " " + std::to_string(node));
     const std::size_t before = joined;
     until([&] { return joined > before; });
     return fd;
   }
-  static void tell(int fd, FrameKind kind, std::uint32_t task, const std::string& payload) {
+  static void send(int fd, FrameKind kind, std::uint32_t task, const std::string& payload) {
     std::string bytes;
     append_frame(bytes, kind, task, payload);
     EXPECT_EQ(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL),
@@ -89,7 +89,7 @@ TEST_F(StepServerTest, InputWaitsForTheTasksToTakeIt) {
   EXPECT_EQ(sent, kInputWindow);
   until([&] { return drain(fd) > 0; });
   EXPECT_FALSE(room.poll(io.waitScope));  // received is not yet taken
-  tell(fd, FrameKind::kInputTaken, 64 * 1024, "");
+  send(fd, FrameKind::kInputTaken, 64 * 1024, "");
   until([&] { return room.poll(io.waitScope); });
   ::close(fd);
 }
@@ -99,7 +99,7 @@ TEST_F(StepServerTest, NobodyWaitsForASupervisorThatHasEnded) {
   const int fast = join(1);
   kj::Promise<void> room = kj::READY_NOW;
   const auto sent = static_cast<std::uint32_t>(fill(room));
-  tell(fast, FrameKind::kInputTaken, sent, "");
+  send(fast, FrameKind::kInputTaken, sent, "");
   pass();
   EXPECT_FALSE(room.poll(io.waitScope));
   ::close(slow);

@@ -260,7 +260,7 @@ void StepWatch::give_up(int exit_code) {
   // Unheard, it is ended by the end of our connections.
   // Without a loop that waits for it the answer is waited for here.
   if (finished_.get() == nullptr) {
-    [[maybe_unused]] const bool is_told = submit_when_room(session_, cancel);
+    [[maybe_unused]] const bool is_sent = submit_when_room(session_, cancel);
     return;
   }
   tasks_.add(
@@ -293,7 +293,7 @@ void StepWatch::on_frame(std::uint32_t node, Frame frame) {
     case FrameKind::kNotice:
       show(2, frame.payload);
       // The supervisor's notice of a cancelled step.
-      if (frame.payload.find(" CANCELLED AT ") != std::string::npos) tell_abort();
+      if (frame.payload.find(" CANCELLED AT ") != std::string::npos) report_abort();
       break;
     case FrameKind::kTaskExit: on_task_exit(node, frame); break;
     case FrameKind::kDone:
@@ -342,7 +342,7 @@ void StepWatch::after_first_end() {
 }
 
 void StepWatch::report_ends() {
-  for (const std::string& line : report_.take_lines()) console_.error(line);
+  for (const std::string& line : report_.drain_lines()) console_.error(line);
 }
 
 void StepWatch::report_ends_soon() {
@@ -448,8 +448,8 @@ void StepWatch::terminate() {
 }
 
 /// Once, however often and by whomever the step is ended.
-void StepWatch::tell_abort() {
-  if (std::exchange(is_abort_told_, true)) return;
+void StepWatch::report_abort() {
+  if (std::exchange(is_abort_reported_, true)) return;
   const std::int64_t seconds = (session_.cluster().kill_wait + kEndMargin).seconds();
   console_.say(
       fmt::format("Job step aborted: Waiting up to {} seconds for job step to finish.", seconds));
@@ -478,7 +478,7 @@ void StepWatch::on_signal(int number) {
   // Slurm treats these three alike: tasks get no time.
   if (number == SIGTERM || number == SIGHUP || number == SIGQUIT) {
     console_.say("forcing job termination");
-    tell_abort();
+    report_abort();
     number = SIGKILL;
   }
   server_->send_all(FrameKind::kSignal, static_cast<std::uint32_t>(number), "");
@@ -508,7 +508,7 @@ void StepWatch::on_interrupt() {
   }
   console_.say(fmt::format("sending Ctrl-C to {}", step_name()));
   server_->send_all(FrameKind::kSignal, SIGINT, "");
-  tell_abort();
+  report_abort();
   terminate();
 }
 

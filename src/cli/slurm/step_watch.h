@@ -62,7 +62,7 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   void terminate();
   void kill_at_once();
   void say_terminating();
-  void tell_abort();
+  void report_abort();
   kj::Promise<void> signal_loop();
   void on_signal(int number);
   void on_interrupt();
@@ -95,7 +95,7 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   bool is_started_ = false;
   bool is_terminating_ = false;
   bool is_report_pending_ = false;
-  bool is_abort_told_ = false;
+  bool is_abort_reported_ = false;
   bool is_first_end_seen_ = false;
   std::optional<int> forced_exit_;  ///< the step failed as a whole
   TimePoint last_interrupt_;

@@ -367,7 +367,7 @@ std::vector<OptionForm> forms_of(const std::vector<const SubmitRow*>& rows) {
 }
 
 /// Inside a step SLURM_CPU_BIND tells that step's masks, unless somebody has changed it since.
-bool tells_masks_of_step() {
+bool has_masks_of_step() {
   const std::string told = fmt::format("{},{}{}", environment_value("SLURM_CPU_BIND_VERBOSE"),
                                        environment_value("SLURM_CPU_BIND_TYPE"),
                                        environment_value("SLURM_CPU_BIND_LIST"));
@@ -381,7 +381,7 @@ bool is_of_the_job(const SubmitVariable& variable, Submitter by) {
   const std::string_view suffix = variable.suffix;
   if (by != Submitter::kRun) return false;
   return (suffix == "JOB_NAME" && !environment_value("SLURM_JOB_ID").empty()) ||
-         (suffix == "CPU_BIND" && tells_masks_of_step());
+         (suffix == "CPU_BIND" && has_masks_of_step());
 }
 
 /// Flags are set by an empty variable, and of most values an empty one is refused; not of these.
@@ -520,15 +520,15 @@ std::optional<int> SubmitReader::set_variable(const SubmitVariable& variable,
                                               const std::string& value) {
   const std::string name = variable_name(variable, options_.by);
   const std::string origin = fmt::format("from {}={}", name, value);
-  const auto taken = [&](std::string_view option, const Status& done) -> std::optional<int> {
+  const auto outcome_of = [&](std::string_view option, const Status& done) -> std::optional<int> {
     if (done.has_value()) return std::nullopt;
     return refuse_value(console_, options_.by, OptionValue{option, value, origin}, done.error());
   };
   if (variable.option == nullptr) {
     // Variables without an option of their own.
-    if (variable.set != nullptr) return taken(name, variable.set(options_, value));
+    if (variable.set != nullptr) return outcome_of(name, variable.set(options_, value));
     // "0" or "no" asks for nothing: no reason to refuse.
-    return is_switched_off(value) ? std::nullopt : taken(name, fail(refused_option(name)));
+    return is_switched_off(value) ? std::nullopt : outcome_of(name, fail(refused_option(name)));
   }
   const auto rows = rows_of(options_.by);
   const auto found = std::ranges::find_if(
@@ -540,8 +540,8 @@ std::optional<int> SubmitReader::set_variable(const SubmitVariable& variable,
   if (is_flag && !is_switched_on(value)) return std::nullopt;
   // Of a refused option nothing is asked for by an empty value.
   if (row.set == nullptr && (value.empty() || is_switched_off(value))) return std::nullopt;
-  return taken(row.name,
-               set(row, is_flag ? std::string_view() : value, OptionSource::kEnvironment));
+  return outcome_of(row.name,
+                    set(row, is_flag ? std::string_view() : value, OptionSource::kEnvironment));
 }
 
 std::optional<int> SubmitReader::read_environment() {

@@ -368,7 +368,7 @@ TEST(SubmitReader, BadValuesNameTheirOption) {
 }
 
 /// What is said and the exit code, with SLURM_EXIT_ERROR=44.
-std::string told_of(Submitter by, const Words& words) {
+std::string refusal_of(Submitter by, const Words& words) {
   ::setenv("SLURM_EXIT_ERROR", "44", 1);
   Read result;
   result.options.by = by;
@@ -404,19 +404,19 @@ TEST(SubmitReader, ExitCodesAreThoseOfSlurm) {
                                          {{"-n1"}, 0}};
   for (const Submitter by : {Submitter::kBatch, Submitter::kRun, Submitter::kAllocate}) {
     for (const auto& [words, code] : cases) {
-      const std::string told = told_of(by, words);
+      const std::string told = refusal_of(by, words);
       EXPECT_EQ(told.substr(told.rfind('\n') + 1), std::to_string(code))
           << words.front() << ": " << told;
     }
   }
   EXPECT_TRUE(
-      told_of(Submitter::kBatch, {"-a", "x"})
+      refusal_of(Submitter::kBatch, {"-a", "x"})
           .starts_with(
               "sbatch: error: Batch job submission failed: Invalid job array specification\n"));
   EXPECT_TRUE(
-      told_of(Submitter::kRun, {"-d", "x"})
+      refusal_of(Submitter::kRun, {"-d", "x"})
           .starts_with("srun: error: Unable to allocate resources: Job dependency problem\n"));
-  EXPECT_TRUE(told_of(Submitter::kAllocate, {"--deadline=2001-01-01"})
+  EXPECT_TRUE(refusal_of(Submitter::kAllocate, {"--deadline=2001-01-01"})
                   .starts_with("salloc: error: Job submit/allocate failed: Requested time limit is "
                                "invalid (missing or exceeds some limit)\n"));
 }
@@ -438,11 +438,11 @@ TEST(SubmitReader, VariablesThatCannotBeReadEndAsTheirOptionsDo) {
 
 TEST(Settle, WhatSlurmRefusesIsRefusedInItsWords) {
   constexpr Submitter kRun = Submitter::kRun;
-  EXPECT_EQ(told_of(kRun, {"--relative=0"}),
+  EXPECT_EQ(refusal_of(kRun, {"--relative=0"}),
             "srun: fatal: --relative option invalid for job allocation request\n1");
-  EXPECT_EQ(told_of(kRun, {"--jobid=7", "--relative=0"}), "0");
+  EXPECT_EQ(refusal_of(kRun, {"--jobid=7", "--relative=0"}), "0");
   for (const Submitter by : {Submitter::kBatch, kRun, Submitter::kAllocate}) {
-    const std::string told = told_of(by, {"-c4", "--cpus-per-gpu=2", "--gpus=1"});
+    const std::string told = refusal_of(by, {"-c4", "--cpus-per-gpu=2", "--gpus=1"});
     EXPECT_NE(told.find(": error: --cpus-per-gpu is mutually exclusive with --cpus-per-task\n"),
               std::string::npos)
         << told;
@@ -459,7 +459,7 @@ TEST(Settle, WhatSlurmRefusesIsRefusedInItsWords) {
     for (const Words& words : {Words{"--mem-per-gpu=100"},
                                {"--mem-per-gpu=100", "--gres=gpu:0"},
                                {"--mem-per-gpu=100", "-n2"}}) {
-      const std::string told = told_of(by, words);
+      const std::string told = refusal_of(by, words);
       EXPECT_TRUE(has_line(
           told, "error: Requested mem_per_tres=gres:gpu:100 but did not request any GPU.\n"))
           << told;
@@ -471,49 +471,49 @@ TEST(Settle, WhatSlurmRefusesIsRefusedInItsWords) {
                                {"--gpus-per-task=1", "-N2"},
                                {"--gpus-per-task=1", "--ntasks-per-node=2"},
                                {"--ntasks-per-gpu=2", "-N2"}}) {
-      EXPECT_EQ(told_of(by, words), "0");
+      EXPECT_EQ(refusal_of(by, words), "0");
     }
-    const std::string unbound = told_of(by, {"--ntasks-per-gpu=2"});
+    const std::string unbound = refusal_of(by, {"--ntasks-per-gpu=2"});
     EXPECT_TRUE(
         has_line(unbound, "needs either a GRES GPU specification or a node/ntask specification\n"))
         << unbound;
     EXPECT_TRUE(has_line(unbound, kNoGres)) << unbound;
-    const std::string uncounted = told_of(by, {"--gpus-per-task=1"});
+    const std::string uncounted = refusal_of(by, {"--gpus-per-task=1"});
     EXPECT_TRUE(has_line(uncounted,
                          "Failed to validate job spec. --gpus-per-task used without either --gpus "
                          "or -n/--ntasks is not allowed.\n"));
     EXPECT_TRUE(has_line(uncounted, kNoGres)) << uncounted;
   }
-  EXPECT_EQ(told_of(kBatch, {"--ntasks-per-gpu=1", "--ntasks-per-node=1", "--gpus=1"}),
+  EXPECT_EQ(refusal_of(kBatch, {"--ntasks-per-gpu=1", "--ntasks-per-node=1", "--gpus=1"}),
             "sbatch: fatal: --ntasks-per-node is mutually exclusive with --ntasks-per-gpu and "
             "SLURM_NTASKS_PER_GPU\n1");
-  EXPECT_EQ(told_of(kBatch, {"--cpus-per-gpu=2"}),
+  EXPECT_EQ(refusal_of(kBatch, {"--cpus-per-gpu=2"}),
             "0");  // as sbatch has it; a step of it would lack its GPUs
-  EXPECT_TRUE(has_line(told_of(kRun, {"--cpus-per-gpu=2"}), kNoGres));
-  EXPECT_EQ(told_of(kRun, {"--cpus-per-gpu=2", "--gpus=1"}), "0");
-  EXPECT_EQ(told_of(kRun, {"--overlap", "--exclusive"}),
+  EXPECT_TRUE(has_line(refusal_of(kRun, {"--cpus-per-gpu=2"}), kNoGres));
+  EXPECT_EQ(refusal_of(kRun, {"--cpus-per-gpu=2", "--gpus=1"}), "0");
+  EXPECT_EQ(refusal_of(kRun, {"--overlap", "--exclusive"}),
             "srun: error: --exclusive and --overlap are mutually exclusive\n44");
-  EXPECT_EQ(told_of(kRun, {"--jobid=7", "--overlap", "--exclusive"}),
+  EXPECT_EQ(refusal_of(kRun, {"--jobid=7", "--overlap", "--exclusive"}),
             "srun: error: --exclusive and --overlap are mutually exclusive\n44");
-  EXPECT_EQ(told_of(kRun, {"--exclusive", "--whole"}),
+  EXPECT_EQ(refusal_of(kRun, {"--exclusive", "--whole"}),
             "srun: error: --exact and --whole are mutually exclusive.\n44");
-  EXPECT_EQ(told_of(kRun, {"--exact", "--whole"}),
+  EXPECT_EQ(refusal_of(kRun, {"--exact", "--whole"}),
             "srun: error: --exact and --whole are mutually exclusive.\n44");
 }
 
 TEST(Settle, WhatNamesNothingIsRefusedAsByTheController) {
   const auto starts = [](Submitter by, const Words& words, std::string_view text) {
-    const std::string told = told_of(by, words);
+    const std::string told = refusal_of(by, words);
     EXPECT_TRUE(told.starts_with(text) && told.ends_with("\n44")) << told;
   };
   starts(Submitter::kRun, {"-w", ""},
          "srun: error: Unable to allocate resources: Node count specification invalid\n");
-  EXPECT_EQ(told_of(Submitter::kRun, {"-N1", "-w", ""}), "0");
-  EXPECT_EQ(told_of(Submitter::kBatch, {"--requeue=1"}), "0") << "as SBATCH_REQUEUE=1 has it";
-  EXPECT_EQ(told_of(Submitter::kBatch, {"-N1", "--nodelist=", "--gpus="}), "0");
+  EXPECT_EQ(refusal_of(Submitter::kRun, {"-N1", "-w", ""}), "0");
+  EXPECT_EQ(refusal_of(Submitter::kBatch, {"--requeue=1"}), "0") << "as SBATCH_REQUEUE=1 has it";
+  EXPECT_EQ(refusal_of(Submitter::kBatch, {"-N1", "--nodelist=", "--gpus="}), "0");
   starts(Submitter::kRun, {"--jobid=7", "-w", ""},
          "srun: error: Hostlist is empty!  Can not run job.\n");
-  EXPECT_EQ(told_of(Submitter::kRun, {"--jobid=7", "-p", ""}), "0");
+  EXPECT_EQ(refusal_of(Submitter::kRun, {"--jobid=7", "-p", ""}), "0");
   starts(Submitter::kBatch, {"-p", ""},
          "sbatch: error: invalid partition specified: (null)\nsbatch: error: Batch job submission "
          "failed: Invalid partition name specified\n");
@@ -529,7 +529,7 @@ TEST(Settle, WhatNamesNothingIsRefusedAsByTheController) {
   starts(Submitter::kBatch, {"-L", "nosuch"},
          "sbatch: error: Batch job submission failed: Invalid license specification\nsbatch: "
          "error: there is no license 'nosuch'");
-  EXPECT_EQ(told_of(Submitter::kRun, {"-x", ""}), "0");
+  EXPECT_EQ(refusal_of(Submitter::kRun, {"-x", ""}), "0");
 }
 
 TEST(SubmitReader, UsageBeginsAsSlurms) {

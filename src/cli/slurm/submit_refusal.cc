@@ -48,13 +48,13 @@ std::string joined(std::string_view first, std::string_view second) {
 }
 
 /// What Slurm says before the refusal itself.
-void tell_prelude(const Console& console, const Error& error) {
+void print_prelude(const Console& console, const Error& error) {
   if (error.cause == ErrorCause::kUnknownPartition) console.error(error.detail);
   if (error.cause == ErrorCause::kMemoryUnavailable)
     console.error("Memory specification can not be satisfied");
 }
 
-void tell_cause(const Console& console, const Error& error) {
+void print_cause(const Console& console, const Error& error) {
   // For the partition the prelude has said the detail.
   console.error(error.cause == ErrorCause::kUnknownPartition
                     ? "sinfo shows the partitions that there are"
@@ -64,18 +64,18 @@ void tell_cause(const Console& console, const Error& error) {
 }  // namespace
 
 int refuse_job(const Console& console, Submitter by, const Error& error) {
-  tell_prelude(console, error);
+  print_prelude(console, error);
   console.error(fmt::format("{}: {}", failure_of(by), error.message));
-  tell_cause(console, error);
+  print_cause(console, error);
   return console.exit_error();
 }
 
 int refuse_test(const Console& console, const Error& error) {
-  tell_prelude(console, error);
+  print_prelude(console, error);
   // --test-only of sbatch has no name of the command before it.
   const std::string line = fmt::format("allocation failure: {}\n", error.message);
   std::fwrite(line.data(), 1, line.size(), stderr);
-  tell_cause(console, error);
+  print_cause(console, error);
   return 1;
 }
 

@@ -50,12 +50,12 @@ void TaskReport::add(std::uint32_t task, const std::string& host, TaskEnd end) {
   group.hosts.push_back(host);
 }
 
-std::vector<std::string> TaskReport::take_lines() {
+std::vector<std::string> TaskReport::drain_lines() {
   std::vector<std::string> lines;
   for (const auto& [end, group] : fresh_) {
     // The same end as last time is said once. Source: srun(1), SLURM_SRUN_REDUCE_TASK_EXIT_MSG.
-    if (is_brief_ && last_told_ == end) continue;
-    last_told_ = end;
+    if (is_brief_ && last_reported_ == end) continue;
+    last_reported_ = end;
     lines.push_back(fmt::format("{}: {}: {}", sorted_hostlist(group.hosts), tasks_text(group.tasks),
                                 end_text(end)));
   }

@@ -28,7 +28,7 @@ class TaskReport {
       : task_count_(task_count), is_brief_(is_brief) {}
   void add(std::uint32_t task, const std::string& host, TaskEnd end);
   /// "n[1-2]: tasks 0-1: Exited with exit code 1" for each new failure; empties the gathered ones.
-  std::vector<std::string> take_lines();
+  std::vector<std::string> drain_lines();
   bool has_lines() const { return !fresh_.empty(); }
   /// "task 0: running", "tasks 1-3: exited", ...: for Ctrl-C.
   std::vector<std::string> status_lines() const;
@@ -44,7 +44,7 @@ class TaskReport {
   };
   std::uint32_t task_count_;
   bool is_brief_;
-  std::optional<TaskEnd> last_told_;
+  std::optional<TaskEnd> last_reported_;
   std::map<std::uint32_t, TaskEnd> ended_;
   std::map<TaskEnd, Group> fresh_;
 };

@@ -15,8 +15,8 @@ TEST(TaskReport, EndsOfOneKindShareALine) {
   report.add(1, "n2", {ExitStatus::exited(1)});
   report.add(3, "n2", {ExitStatus::exited(1)});
   report.add(2, "n2", {ExitStatus::exited(0)});
-  EXPECT_EQ(report.take_lines(), Lines{"n[1-2]: tasks 0-1,3: Exited with exit code 1"});
-  EXPECT_TRUE(report.take_lines().empty());
+  EXPECT_EQ(report.drain_lines(), Lines{"n[1-2]: tasks 0-1,3: Exited with exit code 1"});
+  EXPECT_TRUE(report.drain_lines().empty());
   EXPECT_EQ(report.exit_code(), 1);
 }
 
@@ -25,28 +25,28 @@ TEST(TaskReport, SignalsWinOverCodes) {
   report.add(0, "n1", {ExitStatus::exited(200)});
   report.add(1, "n1", {ExitStatus{11 | 0x80}});
   EXPECT_EQ(report.exit_code(), 139);
-  EXPECT_EQ(report.take_lines(), (Lines{"n1: task 1: Segmentation fault (core dumped)",
-                                        "n1: task 0: Exited with exit code 200"}));
+  EXPECT_EQ(report.drain_lines(), (Lines{"n1: task 1: Segmentation fault (core dumped)",
+                                         "n1: task 0: Exited with exit code 200"}));
   EXPECT_EQ(report.status_lines(), (Lines{"task 2: running", "tasks 0-1: exited abnormally"}));
 }
 
 TEST(TaskReport, ABriefOneSaysWhatRepeatsOnce) {
   TaskReport report(5, true);
   report.add(0, "n1", {ExitStatus::exited(1)});
-  EXPECT_EQ(report.take_lines(), Lines{"n1: task 0: Exited with exit code 1"});
+  EXPECT_EQ(report.drain_lines(), Lines{"n1: task 0: Exited with exit code 1"});
   report.add(1, "n1", {ExitStatus::exited(1)});
-  EXPECT_TRUE(report.take_lines().empty());
+  EXPECT_TRUE(report.drain_lines().empty());
   report.add(2, "n1", {ExitStatus::exited(2)});
-  EXPECT_EQ(report.take_lines(), Lines{"n1: task 2: Exited with exit code 2"});
+  EXPECT_EQ(report.drain_lines(), Lines{"n1: task 2: Exited with exit code 2"});
   report.add(3, "n1", {ExitStatus::exited(1)});
-  EXPECT_EQ(report.take_lines(), Lines{"n1: task 3: Exited with exit code 1"});
+  EXPECT_EQ(report.drain_lines(), Lines{"n1: task 3: Exited with exit code 1"});
   EXPECT_EQ(report.exit_code(), 2);
 }
 
 TEST(TaskReport, OutOfMemory) {
   TaskReport report(1);
   report.add(0, "n1", {ExitStatus::signalled(9), true});
-  EXPECT_EQ(report.take_lines(), Lines{"n1: task 0: Out Of Memory"});
+  EXPECT_EQ(report.drain_lines(), Lines{"n1: task 0: Out Of Memory"});
   EXPECT_EQ(report.exit_code(), 1);
 }
 
@@ -54,7 +54,7 @@ TEST(TaskReport, ARepeatedEndCountsOnce) {
   TaskReport report(1);
   report.add(0, "n1", {ExitStatus::exited(2)});
   report.add(0, "n1", {ExitStatus::exited(2)});
-  EXPECT_EQ(report.take_lines().size(), 1U);
+  EXPECT_EQ(report.drain_lines().size(), 1U);
   EXPECT_EQ(report.ended_count(), 1U);
 }
 

@@ -2,7 +2,7 @@
 
 namespace muster {
 
-bool DiskReserve::keep() {
+bool DiskReserve::ensure() {
   if (file_.size() == kBytes) return true;
   if (file_.free_bytes() < kBytes + kRoomBeside) return false;
   return file_.lay_down(kBytes);

@@ -18,7 +18,7 @@ class DiskReserve {
   explicit DiskReserve(ReserveFile& file) : file_(file) {}
 
   /// True: it is there, or was laid down now. Cost: a look at the file.
-  bool keep();
+  bool ensure();
   void give_up() { file_.remove(); }
 
  private:

@@ -25,9 +25,9 @@ std::optional<Seq> HistoryRole::sync(bool is_idle, Duration steady) {
   if (!is_idle && steady - synced_at_ <= kSync) return std::nullopt;
   synced_at_ = steady;
   // A failed sync is not told of; the next call tries again.
-  if (told_ == store_.watermark() || !store_.make_durable().has_value()) return std::nullopt;
-  told_ = store_.watermark();
-  return told_;
+  if (reported_ == store_.watermark() || !store_.make_durable().has_value()) return std::nullopt;
+  reported_ = store_.watermark();
+  return reported_;
 }
 
 }  // namespace muster

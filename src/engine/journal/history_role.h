@@ -38,7 +38,7 @@ class HistoryRole {
 
  private:
   HistoryProjection& store_;
-  Seq told_;
+  Seq reported_;
   Duration synced_at_;
 };
 

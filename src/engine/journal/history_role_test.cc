@@ -8,7 +8,7 @@ namespace {
 struct FakeHistory : HistoryProjection {
   Seq watermark() const override { return stored; }
   Result<HistoryMark> mark() override { return HistoryMark(); }
-  Status take_over(Epoch) override { return {}; }
+  Status acquire(Epoch) override { return {}; }
   Status append(const std::vector<HistoryObject>& objects, const BatchMark& until) override {
     if (is_refusing) return fail(ErrorCode::kUnavailable, "full");
     appends.push_back(objects.size());

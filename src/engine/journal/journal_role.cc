@@ -158,9 +158,9 @@ void JournalRole::truncate(Duration steady) {
 
 /// Without the reserve no new work is taken: what room there is belongs to the ends of jobs.
 void JournalRole::look_after_reserve() {
-  const bool is_kept = reserve_.keep();
-  if (std::exchange(is_reserve_kept_, is_kept) == is_kept) return;
-  port_.on_room(is_kept ? std::nullopt : std::optional(disk_full()));
+  const bool has_reserve = reserve_.ensure();
+  if (std::exchange(has_reserve_, has_reserve) == has_reserve) return;
+  port_.on_room(has_reserve ? std::nullopt : std::optional(disk_full()));
 }
 
 }  // namespace muster

@@ -87,7 +87,7 @@ class JournalRole {
   const Bounds bounds_;
   std::deque<ToJournal> waiting_;  ///< all but batches and blobs, in their order
   bool is_over_ = false;           ///< an append was refused
-  bool is_reserve_kept_ = true;
+  bool has_reserve_ = true;
   bool is_checkpoint_whole_ = false;
   bool has_truncation_ = false;
   bool is_tidied_beside_ = false;

@@ -28,7 +28,7 @@ struct FakeReserve : ReserveFile {
 struct Desk : JournalRolePort {
   explicit Desk(bool can_tidy_beside = false, const JournalRole::Bounds& bounds = {})
       : journal(can_tidy_beside), role(journal, reserve, *this, 1, bounds) {
-    EXPECT_TRUE(journal.take_lead(Epoch(0)).has_value());
+    EXPECT_TRUE(journal.acquire_leadership(Epoch(0)).has_value());
   }
   void on_durable(Seq seq) override { durable.push_back(seq); }
   void on_failure(const Error& error) override { failures.push_back(error); }
@@ -229,16 +229,16 @@ TEST(DiskReserve, IsNotLaidDownWhereTheNextBatchWouldBeRefused) {
   FakeReserve file;
   DiskReserve reserve(file);
   file.free = DiskReserve::kBytes + DiskReserve::kRoomBeside - 1;
-  EXPECT_FALSE(reserve.keep());
+  EXPECT_FALSE(reserve.ensure());
   file.free += 1;
   file.has_room = false;  // somebody was faster
-  EXPECT_FALSE(reserve.keep());
+  EXPECT_FALSE(reserve.ensure());
   file.has_room = true;
-  EXPECT_TRUE(reserve.keep());
+  EXPECT_TRUE(reserve.ensure());
   file.free = 0;
-  EXPECT_TRUE(reserve.keep()) << "it is there";
+  EXPECT_TRUE(reserve.ensure()) << "it is there";
   file.bytes = 5;
-  EXPECT_FALSE(reserve.keep()) << "one that was cut off is none";
+  EXPECT_FALSE(reserve.ensure()) << "one that was cut off is none";
   reserve.give_up();
   EXPECT_EQ(file.bytes, 0U);
 }

@@ -18,7 +18,7 @@ namespace muster {
 namespace {
 
 /// Takes "LENGTH:" and so many bytes from the front.
-std::optional<std::string> take_text(std::string_view& bytes) {
+std::optional<std::string> consume_text(std::string_view& bytes) {
   std::size_t length = 0;
   const auto [end, error] = std::from_chars(bytes.data(), bytes.data() + bytes.size(), length);
   const auto digits = static_cast<std::size_t>(end - bytes.data());
@@ -79,8 +79,8 @@ std::string conf_texts_bytes(const ConfTexts& texts) {
 ConfTexts parse_conf_texts(std::string_view bytes) {
   ConfTexts texts;
   while (!bytes.empty()) {
-    const auto path = take_text(bytes);
-    const auto text = path ? take_text(bytes) : std::nullopt;
+    const auto path = consume_text(bytes);
+    const auto text = path ? consume_text(bytes) : std::nullopt;
     // Half of it is none: the files are read again.
     if (!text) return {};
     texts[*path] = *text;

@@ -43,9 +43,9 @@ pid_t holder_of_key(const std::string& path, std::uint64_t key) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return 0;
   struct flock range = byte_of(key);
-  const bool is_told = ::fcntl(fd, F_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+  const bool is_found = ::fcntl(fd, F_GETLK, &range) == 0 && range.l_type != F_UNLCK;
   ::close(fd);
-  return is_told ? range.l_pid : 0;
+  return is_found ? range.l_pid : 0;
 }
 
 }  // namespace muster

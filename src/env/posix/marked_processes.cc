@@ -43,18 +43,18 @@ std::vector<pid_t> marked_processes(const std::string& mark) {
   const std::map<pid_t, ProcessStat> all = all_processes();
   std::set<pid_t> found;
   std::set<pid_t> sessions;
-  const auto take = [&](pid_t pid, const ProcessStat& process) {
+  const auto add = [&](pid_t pid, const ProcessStat& process) {
     found.insert(pid);
     // Sessions of this process are not the step's.
     if (process.session != ::getsid(0) && process.session > 1) sessions.insert(process.session);
   };
   for (const auto& [pid, process] : all) {
-    if (has_mark(pid, mark)) take(pid, process);
+    if (has_mark(pid, mark)) add(pid, process);
   }
   for (std::size_t before = 0; before != found.size();) {
     before = found.size();
     for (const auto& [pid, process] : all) {
-      if (found.contains(process.parent) || sessions.contains(process.session)) take(pid, process);
+      if (found.contains(process.parent) || sessions.contains(process.session)) add(pid, process);
     }
   }
   return {found.begin(), found.end()};

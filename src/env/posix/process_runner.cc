@@ -115,7 +115,7 @@ bool enter_cgroup(const std::string& file) {
 
 /// Groups come before the view: looking them up must not load what a user shows there with root's
 /// rights.
-bool take_groups(const ProcessUser& user) {
+bool set_groups(const ProcessUser& user) {
   if (::geteuid() != 0 || user.uid == 0) return true;
   const int rc =
       // Without a name no groups but his own.
@@ -223,7 +223,7 @@ bool prepare_child(const ProcessSpec& spec, ChildFailure& failure) {
     return is_good;
   };
   if (!is_done(enter_cgroup(spec.enter_file), ChildFailure::kCgroup)) return false;
-  if (!is_done(take_groups(spec.user), ChildFailure::kGroups)) return false;
+  if (!is_done(set_groups(spec.user), ChildFailure::kGroups)) return false;
   if (!enter_view(spec, failure)) return false;
   set_affinity(spec.cpus);
   return is_done(become(spec.user) && give_up_rights_of_others(spec.view), ChildFailure::kUser);

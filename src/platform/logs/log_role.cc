@@ -61,7 +61,7 @@ Status LogRole::read_new() {
 }
 
 /// Those that wait for nothing and have nothing of their stream before them.
-std::list<LogRole::Piece> LogRole::take_ready() {
+std::list<LogRole::Piece> LogRole::extract_ready() {
   std::list<Piece> ready;
   std::set<LogStreamId> held;
   for (auto piece = pieces_.begin(); piece != pieces_.end();) {
@@ -88,7 +88,7 @@ void LogRole::refuse(const Error& error, TimePoint now) {
 void LogRole::store(TimePoint now) {
   if ((new_.empty() && pieces_.empty()) || (is_refused_ && now < retry_time_)) return;
   if (const Status read = read_new(); !read.has_value()) return refuse(read.error(), now);
-  std::list<Piece> ready = take_ready();
+  std::list<Piece> ready = extract_ready();
   if (ready.empty()) {
     is_refused_ = false;
     return;

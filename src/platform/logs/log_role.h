@@ -79,7 +79,7 @@ class LogRole {
   Status read_new();
   void refuse(const Error& error, TimePoint now);
   void act_upon(Piece& piece);
-  std::list<Piece> take_ready();
+  std::list<Piece> extract_ready();
   void answer_empty(const Waiting& waiting);
   void show_new(const std::vector<LogFragment>& stored, TimePoint now);
 

@@ -70,7 +70,7 @@ Result<LogWatch::Stream*> LogWatch::stream_of(const LogStreamId& id) {
 }
 
 /// The lines that end here, each with a line feed.
-std::string LogWatch::take_lines(Stream& stream, const LogFragment& fragment) {
+std::string LogWatch::complete_lines(Stream& stream, const LogFragment& fragment) {
   std::string_view bytes = fragment.bytes;
   const std::uint64_t end = fragment.offset + bytes.size();
   std::string text;
@@ -106,7 +106,7 @@ Result<std::vector<LogFinding>> LogWatch::read(NodeIndex node, const LogFragment
   const WatchRules* rules = book_.rules_of(trial);
   if (rules == nullptr) return found;
   Stream* stream = TRY(stream_of(fragment.id()));
-  const std::string text = take_lines(*stream, fragment);
+  const std::string text = complete_lines(*stream, fragment);
   if (text.empty()) return found;
   find_matches(*rules, node, fragment, text, found);
   // Rank 0 speaks for the trial, and a run with a session reports by itself.

@@ -36,7 +36,7 @@ class LogWatch {
     std::string tail;  ///< of a line without an end
   };
   Result<Stream*> stream_of(const LogStreamId& id);
-  static std::string take_lines(Stream& stream, const LogFragment& fragment);
+  static std::string complete_lines(Stream& stream, const LogFragment& fragment);
   void find_matches(const WatchRules& rules, NodeIndex node, const LogFragment& fragment,
                     const std::string& text, std::vector<LogFinding>& out);
 

@@ -208,7 +208,7 @@ Result<Document> completed(Draft& draft, const StoreDocument& store, const Ident
 }
 
 /// Experiments name the place that they stand in: they follow when it is called otherwise.
-void rename_place(Draft& draft, const Document& known, const std::string& name) {
+void rename_entry(Draft& draft, const Document& known, const std::string& name) {
   const bool is_workspace = known.kind == DocumentKind::kWorkspace;
   const std::string workspace =
       is_workspace ? known.name
@@ -322,10 +322,10 @@ Reply store_document(Draft& draft, const StoreDocument& store, const Identity& i
     if (!checked.has_value()) return refused(checked.error());
   }
   const DocumentRef known = draft.state().catalog().find(document->kind, document->id);
-  const bool is_place =
+  const bool is_entry =
       document->kind == DocumentKind::kWorkspace || document->kind == DocumentKind::kProject;
-  if (is_place && known != nullptr && known->name != document->name)
-    rename_place(draft, *known, document->name);
+  if (is_entry && known != nullptr && known->name != document->name)
+    rename_entry(draft, *known, document->name);
   Reply reply;
   reply.document = document->id;
   draft.add(DocumentStored{std::make_shared<const Document>(std::move(document).value())});

@@ -653,7 +653,7 @@ class Decision {
     return requests::submit_trial(draft_, *experiment_.spec, experiment_.labels.name,
                                   {id, plan.trial, 0, is_held});
   }
-  void take_further(const ContinueTrial& more) {
+  void train_further(const ContinueTrial& more) {
     const auto [trial, job] = find(more.trial);
     if (trial->metric && !trial->is_over() && trial->units >= static_cast<double>(more.target)) {
       draft_.add(TrialReported{trial->id,
@@ -734,7 +734,7 @@ Reply decide(Draft& draft, const SearchDecision& decision) {
   for (TrialPlan& plan : event.created) consequences.find_source(plan);
   draft.add(event);
   for (const StopTrial& stop : event.stops) consequences.stop(stop.trial);
-  for (const ContinueTrial& more : event.continued) consequences.take_further(more);
+  for (const ContinueTrial& more : event.continued) consequences.train_further(more);
   TrialId id = first;
   for (const TrialPlan& plan : event.created) {
     if (const Status submitted = consequences.submit_trial(id, plan); !submitted.has_value()) {

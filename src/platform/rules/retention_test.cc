@@ -9,8 +9,8 @@ namespace muster {
 namespace {
 
 /// Ten checkpoints of one trial, after 1 to 10 steps, whose metric grows by `factor` with each.
-std::set<int> kept_steps(double factor, const CheckpointRetention& retention,
-                         bool smaller_is_better = true) {
+std::set<int> retained_steps(double factor, const CheckpointRetention& retention,
+                             bool smaller_is_better = true) {
   std::vector<RatedCheckpoint> all;
   double metric = 1;
   for (int step = 1; step <= 10; ++step) {
@@ -26,15 +26,15 @@ std::set<int> kept_steps(double factor, const CheckpointRetention& retention,
 // Determined 0.38's own vectors.
 TEST(Retention, KeepsTheBestAndTheLatest) {
   const CheckpointRetention retention{3, 1, 2};
-  EXPECT_EQ(kept_steps(0.9, retention), (std::set<int>{8, 9, 10}));
-  EXPECT_EQ(kept_steps(1.1, retention), (std::set<int>{1, 2, 3, 9, 10}));
+  EXPECT_EQ(retained_steps(0.9, retention), (std::set<int>{8, 9, 10}));
+  EXPECT_EQ(retained_steps(1.1, retention), (std::set<int>{1, 2, 3, 9, 10}));
 }
 
 TEST(Retention, LargerMayBeBetter) {
-  EXPECT_EQ(kept_steps(1.1, {2, 0, 0}, false), (std::set<int>{9, 10}));
+  EXPECT_EQ(retained_steps(1.1, {2, 0, 0}, false), (std::set<int>{9, 10}));
 }
 
-TEST(Retention, NothingIsKeptOfNothing) { EXPECT_TRUE(kept_steps(0.9, {0, 0, 0}).empty()); }
+TEST(Retention, NothingIsKeptOfNothing) { EXPECT_TRUE(retained_steps(0.9, {0, 0, 0}).empty()); }
 
 TEST(Retention, ATrialsBestIsKeptWhateverOthersHave) {
   const std::vector<RatedCheckpoint> all{{"a", TrialId(1), 0.1},

@@ -111,7 +111,7 @@ PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition) {
 
 /// Its nodes there, in service or not. Requires: the partition is there.
 NodeSet Pass::members_of(const Shape& shape, PartitionIndex partition) const {
-  return shape.demand_in(partition).feasible & snapshot_.partition_nodes(partition);
+  return shape.demand_in(partition).feasible_nodes & snapshot_.partition_nodes(partition);
 }
 
 bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const {
@@ -164,11 +164,11 @@ void Pass::find_room(Lane::Part& part) {
     return;
   }
   const NodeSet& members = snapshot_.partition_nodes(part.partition);
-  const NodeSet& feasible = part.fitter.demand().feasible;
+  const NodeSet& feasible_nodes = part.fitter.demand().feasible_nodes;
   // By the snapshot and not by the timeline: windows and this pass's starts only take away from
   // it.
   const auto has_room = [&](NodeIndex node) {
-    return feasible.test(node) && members.test(node) &&
+    return feasible_nodes.test(node) && members.test(node) &&
            candidate_at(part.fitter, node, snapshot_.free().at(node)).has_value();
   };
   // A set that was right at another revision than the last pass's has missed changes.
@@ -181,7 +181,9 @@ void Pass::find_room(Lane::Part& part) {
     }
   } else {
     known.room = NodeSet(snapshot_.node_count());
-    (feasible & members).for_each([&](NodeIndex node) { known.room.put(node, has_room(node)); });
+    (feasible_nodes & members).for_each([&](NodeIndex node) {
+      known.room.put(node, has_room(node));
+    });
     known.open = nullptr;
   }
   known.room_revision = snapshot_.revision();
@@ -241,7 +243,7 @@ bool Pass::begin_again(Lane& lane) const {
   return is_any_left;
 }
 
-bool Pass::goes_later(const Place& a, const Place& b) const {
+bool Pass::goes_later(const QueuePosition& a, const QueuePosition& b) const {
   // SJBF, shortest job first among what is backfilled: Tsafrir, Etsion, Feitelson, IEEE TPDS
   // 18(6), 2007. The first blocked job still has its turn by rank.
   if (is_tail_ && options_.tail_order == TailOrder::kTimeLimit && a.time_limit != b.time_limit) {
@@ -253,12 +255,13 @@ bool Pass::goes_later(const Place& a, const Place& b) const {
 void Pass::push(std::uint32_t lane) {
   if (!skip_to_startable(lanes_[lane])) return;
   heap_.push_back({rank_of(lanes_[lane]), lanes_[lane].shape_ref->time_limit, lane});
-  std::ranges::push_heap(heap_,
-                         [this](const Place& a, const Place& b) { return goes_later(a, b); });
+  std::ranges::push_heap(
+      heap_, [this](const QueuePosition& a, const QueuePosition& b) { return goes_later(a, b); });
 }
 
 std::uint32_t Pass::pop() {
-  std::ranges::pop_heap(heap_, [this](const Place& a, const Place& b) { return goes_later(a, b); });
+  std::ranges::pop_heap(
+      heap_, [this](const QueuePosition& a, const QueuePosition& b) { return goes_later(a, b); });
   const std::uint32_t lane = heap_.back().lane;
   heap_.pop_back();
   return lane;
@@ -282,8 +285,8 @@ void Pass::turn(std::uint32_t index) {
   if (!is_tail_) {
     is_tail_ = true;
     // The order of the rest changes once, from rank to the tail's.
-    std::ranges::make_heap(heap_,
-                           [this](const Place& a, const Place& b) { return goes_later(a, b); });
+    std::ranges::make_heap(
+        heap_, [this](const QueuePosition& a, const QueuePosition& b) { return goes_later(a, b); });
   }
   if (may_reserve(lane)) push(index);
 }
@@ -364,19 +367,19 @@ std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane
   const ShapeKey key{lane.shape_ref->serial, part.partition};
   WindowMemo& known = part.known->window;
   WindowMemo::Question question{snapshot_,   timeline_, *part.allowed,
-                                started_on_, duration,  timeline_.kept_on(*part.allowed)};
+                                started_on_, duration,  timeline_.reserved_on(*part.allowed)};
   // A checkpoint has the size of all nodes: the first searches, for the jobs that are due first,
   // may leave one.
   constexpr std::size_t kCheckpointMax = 32;
   if (searched_.size() < kCheckpointMax) searched_.insert(key);
   if (known.holds_for(question)) return known.answer();
-  auto memory = searched_.contains(key) ? known.take_memory(question) : std::nullopt;
+  auto memory = searched_.contains(key) ? known.extract_memory(question) : std::nullopt;
   const StartQuestion wanted{part.fitter,   part.limits, memo_.static_order,
                              *part.allowed, *part.room,  duration};
   auto found = timeline_.earliest_start(wanted, memory ? &*memory : nullptr);
   // Of a search that was broken off the next pass makes more.
   if (timeline_.is_effort_left())
-    known.keep(std::move(question), found, memory ? std::move(*memory) : SearchMemory{});
+    known.store(std::move(question), found, memory ? std::move(*memory) : SearchMemory{});
   return found;
 }
 

@@ -115,12 +115,12 @@ class Pass {
   bool begin_again(Lane& lane) const;
   QueueRank rank_of(const Lane& lane) const { return {lane.tier, *lane.next}; }
   /// A lane's place in the queue, as it was when it entered: a lane moves on only in its turn.
-  struct Place {
+  struct QueuePosition {
     QueueRank rank;
     Duration time_limit;
     std::uint32_t lane = 0;
   };
-  bool goes_later(const Place& a, const Place& b) const;
+  bool goes_later(const QueuePosition& a, const QueuePosition& b) const;
   void push(std::uint32_t lane);
   std::uint32_t pop();
   void turn(std::uint32_t lane);
@@ -146,7 +146,7 @@ class Pass {
   bool is_change_known_ = false;
   NodeSet started_on_;  ///< nodes of this pass's starts
   std::vector<Lane> lanes_;
-  std::vector<Place> heap_;
+  std::vector<QueuePosition> heap_;
   bool is_tail_ = false;                          ///< the first job has been blocked
   bool must_restart_ = false;                     ///< a job with a window started elsewhere
   std::unordered_map<JobId, Progress> progress_;  // looked up only

@@ -31,8 +31,8 @@ std::optional<std::vector<NodeIndex>> changed_nodes(const ClusterSnapshot& snaps
 
 }  // namespace
 
-void WindowMemo::keep(Question question, const std::optional<FuturePlacement>& answer,
-                      SearchMemory memory) {
+void WindowMemo::store(Question question, const std::optional<FuturePlacement>& answer,
+                       SearchMemory memory) {
   const TimePoint now = question.timeline.now();
   *this = {};
   if (is_anything_overdue(question.snapshot, now)) return;
@@ -44,7 +44,7 @@ void WindowMemo::keep(Question question, const std::optional<FuturePlacement>& a
   (question.started_on & question.allowed).for_each([this](NodeIndex node) {
     uncertain_.push_back(node);
   });
-  kept_ = std::move(question.kept);
+  reserved_ = std::move(question.reserved);
   answer_ = answer;
   early_ = std::move(memory.early);
   late_ = std::move(memory.late);
@@ -52,12 +52,13 @@ void WindowMemo::keep(Question question, const std::optional<FuturePlacement>& a
 
 /// True when only nodes that changed can make the answers differ.
 bool WindowMemo::is_comparable(const Question& question) const {
-  if (revision_ == 0 || allowed_ != question.allowed || kept_ != question.kept) return false;
+  if (revision_ == 0 || allowed_ != question.allowed || reserved_ != question.reserved)
+    return false;
   const TimePoint now = question.timeline.now();
   if (is_anything_overdue(question.snapshot, now)) return false;
   // The search weighs a node first with the windows that begin within the job's time, counted from
   // now.
-  return now == now_ || std::ranges::all_of(kept_, [&](const KeptRoom& room) {
+  return now == now_ || std::ranges::all_of(reserved_, [&](const ReservedRoom& room) {
            return (room.start < now_ + question.duration) == (room.start < now + question.duration);
          });
 }
@@ -71,7 +72,7 @@ bool WindowMemo::holds_for(const Question& question) const {
   return changed && changed->empty();
 }
 
-std::optional<SearchMemory> WindowMemo::take_memory(const Question& question) {
+std::optional<SearchMemory> WindowMemo::extract_memory(const Question& question) {
   if (is_anything_overdue(question.snapshot, question.timeline.now())) return std::nullopt;
   SearchMemory memory;
   // An empty memory, not none: the search begins at the beginning and may leave checkpoints.

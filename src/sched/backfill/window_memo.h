@@ -21,23 +21,23 @@ class WindowMemo {
     const ClusterSnapshot& snapshot;
     const Timeline& timeline;
     const NodeSet& allowed;
-    const NodeSet& started_on;   ///< by this pass: the snapshot does not know of it yet
-    Duration duration;           ///< the shape's time limit
-    std::vector<KeptRoom> kept;  ///< by windows, on `allowed`
+    const NodeSet& started_on;           ///< by this pass: the snapshot does not know of it yet
+    Duration duration;                   ///< the shape's time limit
+    std::vector<ReservedRoom> reserved;  ///< by windows, on `allowed`
   };
 
   /// What a search found now; nothing is kept of it while a job is overdue.
-  void keep(Question question, const std::optional<FuturePlacement>& answer, SearchMemory memory);
+  void store(Question question, const std::optional<FuturePlacement>& answer, SearchMemory memory);
 
   /// True when a search would give the same answer: nothing is overdue then or now, no allowed node
   /// has changed since, the same windows lie ahead and reach as far into the job's time. Cost:
-  /// O(changes since + kept rooms + nodes / 64).
+  /// O(changes since + reserved rooms + nodes / 64).
   bool holds_for(const Question& question) const;
   const std::optional<FuturePlacement>& answer() const { return answer_; }
 
   /// What a search may begin with, taken out of the memo. Nullopt: it must not remember either, for
   /// a job is overdue.
-  std::optional<SearchMemory> take_memory(const Question& question);
+  std::optional<SearchMemory> extract_memory(const Question& question);
   /// Gives the memory of the search back; the answer stays.
   void forget_search() {
     early_.reset();
@@ -51,7 +51,7 @@ class WindowMemo {
   TimePoint now_;
   NodeSet allowed_;
   std::vector<NodeIndex> uncertain_;  ///< allowed nodes of starts that the snapshot did not know of
-  std::vector<KeptRoom> kept_;
+  std::vector<ReservedRoom> reserved_;
   std::optional<FuturePlacement> answer_;
   std::optional<SearchCheckpoint> early_;  ///< see SearchMemory
   std::optional<SearchCheckpoint> late_;

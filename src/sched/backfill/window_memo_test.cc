@@ -22,11 +22,11 @@ TEST(WindowMemo, WhatASearchBeginsWithIsTakenWhole) {
   memory.early.emplace();
   memory.late.emplace();
   WindowMemo memo;
-  memo.keep(question, FuturePlacement{at(100), {}}, std::move(memory));
-  const auto first = memo.take_memory(question);
+  memo.store(question, FuturePlacement{at(100), {}}, std::move(memory));
+  const auto first = memo.extract_memory(question);
   ASSERT_TRUE(first && first->early && first->late);
   EXPECT_EQ(first->expected_start, at(100));
-  const auto second = memo.take_memory(question);
+  const auto second = memo.extract_memory(question);
   ASSERT_TRUE(second.has_value());
   EXPECT_FALSE(second->early.has_value());
   EXPECT_FALSE(second->late.has_value());

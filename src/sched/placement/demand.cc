@@ -100,7 +100,7 @@ bool matches(const ResourceRequest& request, const NodeConfig& node) {
 
 NodeSet preferred_nodes(const Demand& demand, const ClusterInventory& inventory) {
   NodeSet preferred(inventory.node_count());
-  demand.feasible.for_each([&](NodeIndex node) {
+  demand.feasible_nodes.for_each([&](NodeIndex node) {
     if (meets(demand.request->preferred, inventory.config.nodes[node.value()])) preferred.set(node);
   });
   return preferred;
@@ -288,7 +288,7 @@ Demand Demand::compile(std::shared_ptr<const ResourceRequest> request,
   }
   add_checks(demand);
   resolve_required(demand, inventory);
-  demand.feasible = matching_nodes(*demand.request, inventory);
+  demand.feasible_nodes = matching_nodes(*demand.request, inventory);
   if (!demand.request->preferred.alternatives.empty())
     demand.preferred = preferred_nodes(demand, inventory);
   return demand;

@@ -78,15 +78,15 @@ struct GresCheck {
   std::uint32_t job_needs = 0;  ///< bit i: per-job need i draws on these kinds
 };
 
-/// A compiled request. `feasible` holds the nodes that could carry at least one task when empty,
-/// whatever partition they are in and whatever state.
+/// A compiled request. `feasible_nodes` holds the nodes that could carry at least one task when
+/// empty, whatever partition they are in and whatever state.
 struct Demand {
   std::shared_ptr<const ResourceRequest> request;
   std::vector<GresNeed> per_node;
   std::vector<GresNeed> per_task;
   std::vector<GresNeed> per_job;
   std::vector<GresCheck> checks;
-  NodeSet feasible;
+  NodeSet feasible_nodes;
   std::optional<NodeSet> preferred;  ///< of these, those that have what the job would rather have;
                                      ///< nullopt: it has no wish
   NodeSet required;

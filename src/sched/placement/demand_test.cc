@@ -186,7 +186,7 @@ TEST(Demand, ExcludedNodesAreLeftOutAndNamedOnesRequired) {
   request.excluded_nodes = {"c0", "nobody"};
   request.required_nodes = {"g1", "g2"};
   const Demand demand = compile(*inventory, request);
-  EXPECT_EQ(indices(demand.feasible), (Indices{1, 2}));
+  EXPECT_EQ(indices(demand.feasible_nodes), (Indices{1, 2}));
   EXPECT_EQ(indices(demand.required), (Indices{1, 2}));
   EXPECT_EQ(demand.required_count, 2U);
   EXPECT_FALSE(demand.has_unknown_name);

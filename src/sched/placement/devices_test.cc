@@ -48,7 +48,7 @@ Verdict verdict_on(const ClusterInventory& inventory, const ResourceRequest& req
   Verdict verdict{false, {Effort::kVerdict}};
   verdict.is_placed = place(fitter, WholeCluster(inventory),
                             node_limits(request, inventory.config.partitions[0]).limits,
-                            inventory.by_weight, demand.feasible, &verdict.how)
+                            inventory.by_weight, demand.feasible_nodes, &verdict.how)
                           .has_value();
   return verdict;
 }
@@ -89,7 +89,7 @@ TEST(Devices, AWaitingJobCostsAPassNoMoreThanItsBound) {
                       node_rule(snapshot.inventory(), request, PartitionIndex(0)));
   Timeline timeline(snapshot, at(0), PlanOptions());
   const std::vector<NodeIndex> order = static_order(snapshot.inventory());
-  const NodeSet all = demand.feasible;
+  const NodeSet all = demand.feasible_nodes;
   const StartQuestion question{fitter, {1, UINT32_MAX}, order, all, all, Duration::seconds(1000)};
   std::uint64_t cost = 0;
   (void)timeline.earliest_start(question);

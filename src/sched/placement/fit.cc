@@ -31,8 +31,8 @@ std::int64_t round_up(std::int64_t value, std::int64_t unit) {
 }
 
 /// Takes `count` out of `left`, from one kind if one holds it all.
-void take_from(const std::vector<GresKindId>& kinds, std::int32_t count,
-               std::vector<std::int32_t>& left, std::vector<std::int32_t>& taken) {
+void allocate_from(const std::vector<GresKindId>& kinds, std::int32_t count,
+                   std::vector<std::int32_t>& left, std::vector<std::int32_t>& taken) {
   for (const GresKindId kind : kinds) {
     if (left[kind.value()] < count) continue;
     left[kind.value()] -= count;
@@ -112,8 +112,8 @@ std::int64_t Fitter::memory_for(const NodeInventory& node, std::int64_t cpus,
   return memory;
 }
 
-Fitter::Take Fitter::take(const NodeInventory& node, std::uint32_t tasks,
-                          const Shares& shares) const {
+Fitter::Need Fitter::need_on(const NodeInventory& node, std::uint32_t tasks,
+                             const Shares& shares) const {
   const std::uint32_t gpus = gpu_count(tasks, shares);
   const std::int64_t cpus = cpus_for(node, tasks, gpus);
   // Usable CPUs are whole cores of as many threads as count: the node loses all threads of those.
@@ -142,7 +142,7 @@ bool Fitter::gres_fits(NodeFree free, std::uint32_t tasks, const Shares& shares)
 
 bool Fitter::fits(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const {
   const NodeInventory& inventory = inventory_.nodes[node.value()];
-  const Take need = take(inventory, tasks, shares);
+  const Need need = need_on(inventory, tasks, shares);
   if (need.cpus > usable_cpus(free)) return false;
   if (need.memory_mib > free.memory_mib) return false;
   // Not only what is free: where memory is not consumable the free amount has no bound.
@@ -241,26 +241,26 @@ std::vector<GresCount> Fitter::divide_gres(NodeIndex node, NodeFree free, std::u
     return counts_of(taken);
   }
   std::vector<std::int32_t> left(free.gres, free.gres + inventory_.kinds.size());
-  const auto take_all = [&](bool is_typed) {
-    const auto take_need = [&](const GresNeed& need, std::uint32_t count) {
+  const auto allocate_all = [&](bool is_typed) {
+    const auto allocate_need = [&](const GresNeed& need, std::uint32_t count) {
       if ((need.kinds.size() == 1) != is_typed) return;
-      take_from(need.kinds, static_cast<std::int32_t>(count), left, taken);
+      allocate_from(need.kinds, static_cast<std::int32_t>(count), left, taken);
     };
-    for (const GresNeed& need : demand_.per_node) take_need(need, need.count);
-    for (const GresNeed& need : demand_.per_task) take_need(need, need.count * tasks);
+    for (const GresNeed& need : demand_.per_node) allocate_need(need, need.count);
+    for (const GresNeed& need : demand_.per_task) allocate_need(need, need.count * tasks);
     for (std::size_t i = 0; i < demand_.per_job.size(); ++i)
-      take_need(demand_.per_job[i], shares[i]);
+      allocate_need(demand_.per_job[i], shares[i]);
   };
   // Typed needs first: an untyped one can do with what they leave, not the other way round.
-  take_all(true);
-  take_all(false);
+  allocate_all(true);
+  allocate_all(false);
   return counts_of(taken);
 }
 
 NodeAmount Fitter::amount(NodeIndex node, NodeFree free, std::uint32_t tasks,
                           const Shares& shares) const {
   const NodeInventory& inventory = inventory_.nodes[node.value()];
-  const Take need = take(inventory, tasks, shares);
+  const Need need = need_on(inventory, tasks, shares);
   NodeAmount result;
   result.node = node;
   result.task_count = tasks;

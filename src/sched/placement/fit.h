@@ -90,7 +90,7 @@ class Fitter {
   const ResourceRequest& request() const { return request_; }
 
  private:
-  struct Take {
+  struct Need {
     std::int64_t cpus = 0;  ///< with the threads that --threads-per-core leaves idle
     std::int64_t memory_mib = 0;
   };
@@ -99,7 +99,7 @@ class Fitter {
   std::int64_t usable_of_core(const NodeInventory& node) const;
   std::int64_t cpus_for(const NodeInventory& node, std::uint32_t tasks, std::uint32_t gpus) const;
   std::int64_t memory_for(const NodeInventory& node, std::int64_t cpus, std::uint32_t gpus) const;
-  Take take(const NodeInventory& node, std::uint32_t tasks, const Shares& shares) const;
+  Need need_on(const NodeInventory& node, std::uint32_t tasks, const Shares& shares) const;
   std::int64_t usable_cpus(NodeFree free) const;
   bool is_untouched(NodeIndex node, NodeFree free) const;
   bool gres_fits(NodeFree free, std::uint32_t tasks, const Shares& shares) const;

@@ -145,16 +145,16 @@ TEST(Fit, APartitionsQuotaBoundsItsCpus) {
 
 TEST(Fit, AnUntypedNeedTakesOneKindWhereOneHoldsItAll) {
   const std::vector<GresPool> pools = {{"gpu", "a100", 2, {}}, {"gpu", "h100", 4, {}}};
-  const auto taken = [&](const ResourceRequest& request) {
+  const auto allocated = [&](const ResourceRequest& request) {
     return OneNode(with_gpus(8, pools), request).amount(1).gres;
   };
-  EXPECT_EQ(taken(gpus_per_node(2)), (std::vector<GresCount>{{GresKindId(0), 2}}));
-  EXPECT_EQ(taken(gpus_per_node(3)), (std::vector<GresCount>{{GresKindId(1), 3}}));
-  EXPECT_EQ(taken(gpus_per_node(5)),
+  EXPECT_EQ(allocated(gpus_per_node(2)), (std::vector<GresCount>{{GresKindId(0), 2}}));
+  EXPECT_EQ(allocated(gpus_per_node(3)), (std::vector<GresCount>{{GresKindId(1), 3}}));
+  EXPECT_EQ(allocated(gpus_per_node(5)),
             (std::vector<GresCount>{{GresKindId(0), 2}, {GresKindId(1), 3}}));
   ResourceRequest both = gpus_per_node(2);
   both.gres_per_node.push_back({"gpu", "a100", 1});
-  EXPECT_EQ(taken(both), (std::vector<GresCount>{{GresKindId(0), 1}, {GresKindId(1), 2}}))
+  EXPECT_EQ(allocated(both), (std::vector<GresCount>{{GresKindId(0), 1}, {GresKindId(1), 2}}))
       << "typed needs take theirs first";
 }
 

@@ -396,8 +396,8 @@ TEST(Placement, NodesWithoutGpusAreNoneOfAJobThatWantsGpus) {
   snapshot.advance_time(at(0));
   snapshot.add_pending(make_job(1, gpus_in_all(4, 1)));
   const Shape& shape = snapshot.shapes()[snapshot.shape_of(JobId(1)).value()];
-  EXPECT_FALSE(shape.demand.feasible.test(NodeIndex(0)));
-  EXPECT_TRUE(shape.demand.feasible.test(NodeIndex(1)));
+  EXPECT_FALSE(shape.demand.feasible_nodes.test(NodeIndex(0)));
+  EXPECT_TRUE(shape.demand.feasible_nodes.test(NodeIndex(1)));
 }
 
 }  // namespace

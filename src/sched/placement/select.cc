@@ -426,7 +426,7 @@ class Selection {
     // By the group's first member, which names it also after the groups were sorted anew.
     std::map<const Candidate*, std::int64_t>
         changes;  // by group: how many of its nodes come in, or below 0 go
-    const auto take_first = [&](double share, std::int64_t sign) {
+    const auto count_first = [&](double share, std::int64_t sign) {
       sort_by_worth(groups, share);
       std::size_t left = count;
       for (const Group& group : groups) {
@@ -439,9 +439,9 @@ class Selection {
     };
     std::map<const Candidate*, std::int64_t> taken;
     // By one share taken, by the other given back: the difference is what is exchanged.
-    if (!take_first(from, -1)) return std::nullopt;
+    if (!count_first(from, -1)) return std::nullopt;
     for (const auto& [group, change] : changes) taken[group] = -change;
-    if (!take_first(to, 1)) return std::nullopt;
+    if (!count_first(to, 1)) return std::nullopt;
     auto out = changes.begin();
     auto in = changes.begin();
     while (!covers(sums)) {

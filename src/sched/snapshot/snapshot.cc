@@ -69,18 +69,18 @@ void restrict_to_capable(Demand& demand, const ClusterInventory& inventory) {
   std::vector<bool> is_capable;
   for (const NodeIndex like : inventory.classes)
     is_capable.push_back(candidate_at(fitter, like, inventory.total.at(like)).has_value());
-  NodeSet capable = demand.feasible;
-  demand.feasible.for_each([&](NodeIndex node) {
+  NodeSet capable = demand.feasible_nodes;
+  demand.feasible_nodes.for_each([&](NodeIndex node) {
     if (!is_capable[inventory.class_of[node.value()]]) capable.reset(node);
   });
-  demand.feasible = std::move(capable);
+  demand.feasible_nodes = std::move(capable);
 }
 
 Demand compile(const std::shared_ptr<const ResourceRequest>& request,
                const ClusterInventory& inventory) {
   Demand demand = Demand::compile(request, inventory);
   if (demand.has_unknown_name) {
-    demand.feasible = NodeSet(inventory.node_count());
+    demand.feasible_nodes = NodeSet(inventory.node_count());
   } else {
     restrict_to_capable(demand, inventory);
   }
@@ -141,7 +141,7 @@ void ClusterSnapshot::set_cluster(ClusterConfig config) {
   shares_.assign(node_count(), {});
   // Amounts are charged anew, because quotas and kinds have other numbers now.
   for (const ExpectedEnd& end : ends_) {
-    for (NodeAmount& amount : slots_[end.slot].nodes) take(end.slot, amount);
+    for (NodeAmount& amount : slots_[end.slot].nodes) allocate(end.slot, amount);
   }
   for (Shape& shape : shapes_) {
     if (shape.serial == 0) continue;
@@ -212,7 +212,7 @@ NodeSet ClusterSnapshot::reach_of(const Shape& shape) const {
   for (const PartitionIndex partition : shape.partitions) {
     // The partition may be gone: what waits only there reaches no node.
     if (partition.value() >= config().partitions.size()) continue;
-    reach |= shape.demand_in(partition).feasible & partition_nodes(partition);
+    reach |= shape.demand_in(partition).feasible_nodes & partition_nodes(partition);
   }
   return reach;
 }
@@ -318,7 +318,7 @@ void ClusterSnapshot::set_elements(JobId job, std::uint32_t element_count,
   }
 }
 
-void ClusterSnapshot::take(std::uint32_t slot, NodeAmount& amount) {
+void ClusterSnapshot::allocate(std::uint32_t slot, NodeAmount& amount) {
   CHECK(amount.node.value() < node_count(), "node {}", amount.node.value());
   // Charged with its partition's quota, so that giving back needs no look at the partition.
   amount = inventory_->charged(std::move(amount), slots_[slot].partition);
@@ -327,7 +327,7 @@ void ClusterSnapshot::take(std::uint32_t slot, NodeAmount& amount) {
   node_log_.add(revision_, amount.node);
 }
 
-void ClusterSnapshot::give_back(std::uint32_t slot, const NodeAmount& amount) {
+void ClusterSnapshot::release(std::uint32_t slot, const NodeAmount& amount) {
   free_.add(amount);
   std::vector<NodeShare>& shares = shares_[amount.node.value()];
   const auto erased =
@@ -368,7 +368,7 @@ void ClusterSnapshot::start_job(RunningJob job) {
   CHECK(running_.emplace(job.id, slot).second, "job {} is running already", job.id.value());
   slots_[slot] = std::move(job);
   insert_end(slot);
-  for (NodeAmount& amount : slots_[slot].nodes) take(slot, amount);
+  for (NodeAmount& amount : slots_[slot].nodes) allocate(slot, amount);
 }
 
 std::uint32_t ClusterSnapshot::running_slot_of(JobId job) const {
@@ -390,7 +390,7 @@ void ClusterSnapshot::release_node(JobId job, NodeIndex node) {
   std::vector<NodeAmount>& nodes = slots_[slot].nodes;
   const auto found = std::ranges::find(nodes, node, &NodeAmount::node);
   CHECK(found != nodes.end(), "job {} does not hold node {}", job.value(), node.value());
-  give_back(slot, *found);
+  release(slot, *found);
   nodes.erase(found);
   if (nodes.empty()) forget_slot(slot);
 }
@@ -398,7 +398,7 @@ void ClusterSnapshot::release_node(JobId job, NodeIndex node) {
 void ClusterSnapshot::end_job(JobId job) {
   ++revision_;
   const std::uint32_t slot = running_slot_of(job);
-  for (const NodeAmount& amount : slots_[slot].nodes) give_back(slot, amount);
+  for (const NodeAmount& amount : slots_[slot].nodes) release(slot, amount);
   forget_slot(slot);
 }
 

@@ -77,7 +77,8 @@ struct Shape {
       0;  ///< unlike that of every other shape there ever was; 0: the place is vacant
   Duration time_limit;
   PartitionList partitions;
-  /// In the first partition. `demand.feasible`: nodes that can carry at least one task when empty.
+  /// In the first partition. `demand.feasible_nodes`: nodes that can carry at least one task when
+  /// empty.
   Demand demand;
   /// In the partitions after the first, where one of them differs; else empty.
   std::vector<Demand> later_demands;
@@ -218,8 +219,8 @@ class ClusterSnapshot {
   NodeSet reach_of(const Shape& shape) const;
   void refresh_ready(PendingRecord& record);
   void withdraw_ready(PendingRecord& record);
-  void take(std::uint32_t slot, NodeAmount& amount);
-  void give_back(std::uint32_t slot, const NodeAmount& amount);
+  void allocate(std::uint32_t slot, NodeAmount& amount);
+  void release(std::uint32_t slot, const NodeAmount& amount);
   void forget_slot(std::uint32_t slot);
   void mark_freed(NodeIndex node);
   void insert_end(std::uint32_t slot);

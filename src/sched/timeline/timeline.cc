@@ -107,7 +107,7 @@ void Timeline::reserve(const Window& window) {
   }
 }
 
-void Timeline::keep(const Window& window) {
+void Timeline::reserve_again(const Window& window) {
   // A microsecond is the smallest step of time: at once, and still after now.
   const TimePoint begin = std::max(window.start, now_ + Duration::microseconds(1));
   for (const NodeAmount& plain : window.nodes) {
@@ -154,8 +154,8 @@ void Timeline::clear_windows() {
   slots_.clear();
 }
 
-std::vector<KeptRoom> Timeline::kept_on(const NodeSet& nodes) const {
-  std::vector<KeptRoom> kept;
+std::vector<ReservedRoom> Timeline::reserved_on(const NodeSet& nodes) const {
+  std::vector<ReservedRoom> kept;
   for (const Slot& slot : slots_) {
     if (!slot.is_released && nodes.test(slot.amount.node))
       kept.push_back({slot.start, slot.end, slot.amount});

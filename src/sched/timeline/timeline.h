@@ -35,11 +35,11 @@ struct StartQuestion {
 };
 
 /// What a window keeps on one node, from `start` until `end`.
-struct KeptRoom {
+struct ReservedRoom {
   TimePoint start;
   TimePoint end;
   NodeAmount amount;
-  friend bool operator==(const KeptRoom&, const KeptRoom&) = default;
+  friend bool operator==(const ReservedRoom&, const ReservedRoom&) = default;
 };
 
 class Timeline {
@@ -54,7 +54,7 @@ class Timeline {
   /// As reserve, for a window that was free when it was planned and may no longer be: what is
   /// missing then shows as less than nothing left over. A window that should have begun begins at
   /// once.
-  void keep(const Window& window);
+  void reserve_again(const Window& window);
   /// Gives up one window. Requires: it was reserved, and not given up since (CHECK).
   void release(const Window& window);
   /// Gives up all windows; planned starts stay.
@@ -62,7 +62,7 @@ class Timeline {
 
   /// What the windows keep on these nodes, in the order in which they were kept. Cost: O(windows'
   /// nodes).
-  std::vector<KeptRoom> kept_on(const NodeSet& nodes) const;
+  std::vector<ReservedRoom> reserved_on(const NodeSet& nodes) const;
 
   /// What is free now, windows aside.
   const FreeTable& free() const { return free_; }

@@ -64,9 +64,9 @@ TEST_F(BusyNode, AWindowTakesItsRoomForItsTime) {
   EXPECT_EQ(free_until(timeline, 0, 151), 2) << "six are free then, and four are kept";
   EXPECT_EQ(earliest(timeline, 6, 50), 100) << "just before it";
   EXPECT_EQ(earliest(timeline, 6, 51), 160) << "behind it";
-  EXPECT_EQ(timeline.kept_on(snapshot.inventory().all),
-            (std::vector<KeptRoom>{{at(150), at(160), cpu_amount(0, 4)}}));
-  EXPECT_TRUE(timeline.kept_on(NodeSet(1)).empty());
+  EXPECT_EQ(timeline.reserved_on(snapshot.inventory().all),
+            (std::vector<ReservedRoom>{{at(150), at(160), cpu_amount(0, 4)}}));
+  EXPECT_TRUE(timeline.reserved_on(NodeSet(1)).empty());
 }
 
 TEST_F(BusyNode, AWindowThatIsGivenUpIsNoMore) {
@@ -78,7 +78,7 @@ TEST_F(BusyNode, AWindowThatIsGivenUpIsNoMore) {
   EXPECT_EQ(free_until(timeline, 0, 400), 0);
   timeline.release(first);
   EXPECT_EQ(free_until(timeline, 0, 400), 2);
-  EXPECT_EQ(timeline.kept_on(snapshot.inventory().all).size(), 1U);
+  EXPECT_EQ(timeline.reserved_on(snapshot.inventory().all).size(), 1U);
   timeline.clear_windows();
   EXPECT_EQ(free_until(timeline, 0, 400), 3);
   EXPECT_EQ(earliest(timeline, 6, 1000), 100);
@@ -105,9 +105,10 @@ TEST_F(BusyNode, AnOverdueJobEndsAGraceAfterNowOrCountsAsGone) {
 
 TEST_F(BusyNode, AKeptWindowMayFindLessThanItWasPlannedWith) {
   Timeline timeline(snapshot, at(0), {});
-  timeline.keep(window(9, -5, 20, {cpu_amount(0, 5)}));
+  timeline.reserve_again(window(9, -5, 20, {cpu_amount(0, 5)}));
   EXPECT_EQ(free_until(timeline, 0, 10), -2) << "it begins at once, and overdraws the node";
-  EXPECT_EQ(timeline.kept_on(snapshot.inventory().all)[0].start, at(0) + Duration::microseconds(1));
+  EXPECT_EQ(timeline.reserved_on(snapshot.inventory().all)[0].start,
+            at(0) + Duration::microseconds(1));
 }
 
 TEST_F(BusyNode, EffortIsSpentUntilNoneIsLeft) {
@@ -144,14 +145,14 @@ TEST(Timeline, AgreesWithLookingAtEverySecond) {
     ClusterSnapshot snapshot = make_snapshot(make_cluster(equal_nodes(1, kCpus)));
     snapshot.advance_time(at(0));
     std::vector<std::int64_t> free(kHorizon * 3, kCpus);  // by second
-    const auto take = [&](std::int64_t from, std::int64_t until, std::int64_t cpus) {
+    const auto occupy = [&](std::int64_t from, std::int64_t until, std::int64_t cpus) {
       for (std::int64_t t = from; t < until; ++t) free[static_cast<std::size_t>(t)] -= cpus;
     };
     for (std::uint32_t id = 1; id <= 4; ++id) {
       const auto cpus = static_cast<std::uint32_t>(1 + rng.below(2));
       const std::int64_t end = rng.between(1, kHorizon);
       snapshot.start_job({JobId(id), PartitionIndex(0), {cpu_amount(0, cpus)}, at(end)});
-      take(0, end, cpus);
+      occupy(0, end, cpus);
     }
     Timeline timeline(snapshot, at(0), {});
     const auto least = [&](std::int64_t from, std::int64_t until) {
@@ -167,7 +168,7 @@ TEST(Timeline, AgreesWithLookingAtEverySecond) {
       if (room <= 0) continue;
       const std::int64_t cpus = rng.between(1, room);
       timeline.reserve(window(id, start, end, {cpu_amount(0, static_cast<std::uint32_t>(cpus))}));
-      take(start, end, cpus);
+      occupy(start, end, cpus);
     }
     for (std::int64_t until = 1; until < kHorizon * 2; ++until)
       ASSERT_EQ(free_until(timeline, 0, until), least(0, until)) << "until " << until;

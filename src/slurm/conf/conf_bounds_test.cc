@@ -11,7 +11,7 @@ namespace muster {
 namespace {
 
 /// Nullopt: refused.
-std::optional<SlurmConf> taken(const SlurmConfKey& key, const std::string& value) {
+std::optional<SlurmConf> accepted(const SlurmConfKey& key, const std::string& value) {
   const std::string pair = fmt::format("{}={}", key.name, value);
   std::string text = "ClusterName=c\nSlurmctldHost=h\n";
   if (key.record.empty()) text += pair + "\n";
@@ -36,8 +36,8 @@ TEST(ConfBounds, ANumberIsNeverTakenForItsLowerBits) {
   for_each_key([](const SlurmConfKey& key) {
     for (const unsigned bits : {8U, 16U, 31U, 32U, 63U}) {
       for (const std::uint64_t low : {0U, 1U, 2U, 9U}) {
-        const auto small = taken(key, std::to_string(low));
-        const auto large = taken(key, std::to_string(low + (std::uint64_t{1} << bits)));
+        const auto small = accepted(key, std::to_string(low));
+        const auto large = accepted(key, std::to_string(low + (std::uint64_t{1} << bits)));
         if (!small || !large) continue;
         EXPECT_NE(*small, *large) << key.name << ": " << low << " + 2^" << bits;
       }
@@ -49,11 +49,11 @@ TEST(ConfBounds, ANumberIsNeverTakenForItsLowerBits) {
 TEST(ConfBounds, WhatIsNoNumberIsRefusedWhereNumbersCount) {
   std::size_t count = 0;
   for_each_key([&](const SlurmConfKey& key) {
-    if (taken(key, "word").has_value() || !taken(key, "1").has_value()) return;
+    if (accepted(key, "word").has_value() || !accepted(key, "1").has_value()) return;
     ++count;
     for (const char* number :
          {"18446744073709551616", "99999999999999999999999999", "1e3", "0x1", "+1"}) {
-      EXPECT_FALSE(taken(key, number).has_value()) << key.name << '=' << number;
+      EXPECT_FALSE(accepted(key, number).has_value()) << key.name << '=' << number;
     }
   });
   EXPECT_GT(count, 30U);

@@ -69,7 +69,7 @@ bool is_key_character(char c) {
 }
 
 // Takes a value off the beginning of `rest`. Requires: no blank in front.
-Result<std::string> take_value(std::string_view& rest) {
+Result<std::string> consume_value(std::string_view& rest) {
   // Only double quotes mean anything in slurm.conf.
   const bool is_quoted = !rest.empty() && rest.front() == '"';
   if (is_quoted) rest.remove_prefix(1);
@@ -89,7 +89,7 @@ bool starts_with_pair(std::string_view rest) {
   return end != rest.end() && end != rest.begin() && *end == '=';
 }
 
-Result<ConfPair> take_pair(std::string_view& rest) {
+Result<ConfPair> consume_pair(std::string_view& rest) {
   const auto end = std::find_if_not(rest.begin(), rest.end(), is_key_character);
   const auto size = static_cast<std::size_t>(end - rest.begin());
   const std::string key(rest.substr(0, size));
@@ -104,7 +104,7 @@ Result<ConfPair> take_pair(std::string_view& rest) {
     return invalid(fmt::format("{} has no value", key), "write Key=Value, or take the key out");
   }
   // Not inside the braces: a return from there would leave the key's copy unfreed (g++ 12).
-  std::string value = TRY(take_value(rest));
+  std::string value = TRY(consume_value(rest));
   return ConfPair{key, std::move(value)};
 }
 
@@ -155,7 +155,7 @@ class Reader {
   }
   static Status read_pairs(std::string_view rest, ConfLine& line) {
     while (!rest.empty()) {
-      line.pairs.push_back(TRY(take_pair(rest)));
+      line.pairs.push_back(TRY(consume_pair(rest)));
       rest = trim(rest);
     }
     return {};

@@ -104,13 +104,13 @@ class Builder {
         report(line.place(), pair.key, status.error());
       } else {
         // A key that was taken may still be old, or have no effect here.
-        note(line, *find_conf_key(keys, pair.key), pair.value);
+        record(line, *find_conf_key(keys, pair.key), pair.value);
       }
     }
   }
   /// Says of a pair that was taken what became of it, where that is not what one would expect.
   template <class Target>
-  void note(const ConfLine& line, const ConfKey<Target>& key, const std::string& value) {
+  void record(const ConfLine& line, const ConfKey<Target>& key, const std::string& value) {
     const auto add = [&](ConfFindingKind kind, std::string_view what, std::string_view remedy) {
       conf_.findings.push_back({kind, line.place(), std::string(key.name),
                                 fmt::format("{}={} {}", key.name, value, what),

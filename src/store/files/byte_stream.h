@@ -44,7 +44,7 @@ class ByteWriter {
 
   const std::string& bytes() const { return bytes_; }
   /// The bytes, moved out; the writer is to be used no more.
-  std::string take() { return std::move(bytes_); }
+  std::string finish() { return std::move(bytes_); }
 
  private:
   std::string bytes_;

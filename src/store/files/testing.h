@@ -52,7 +52,7 @@ class DiskStory {
 
 /// What all stories together came to.
 struct StorySum {
-  std::uint64_t kept = 0;
+  std::uint64_t stored = 0;
   std::uint64_t refused = 0;
 };
 
@@ -64,7 +64,7 @@ StorySum run_stories(std::uint64_t seeds, bool is_faulty) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Story story(seed, is_faulty);
     story.run();
-    sum.kept += story.kept();
+    sum.stored += story.stored();
     sum.refused += story.refused();
   }
   return sum;

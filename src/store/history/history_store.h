@@ -72,7 +72,7 @@ class HistoryProjection {
   /// Cost: a look-up.
   virtual Result<HistoryMark> mark() = 0;
   /// From now on this controller writes to it. Durable with the next make_durable().
-  virtual Status take_over(Epoch epoch) = 0;
+  virtual Status acquire(Epoch epoch) = 0;
   /// Stores the objects and moves the watermark to `until`, in one transaction. What is there
   /// already is replaced. A power cut may take it back until make_durable(): the journal must keep
   /// its batches until then.

@@ -185,7 +185,7 @@ struct Statements {
         digest_of({JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)},
                   number, record);
   }
-  void keep_log_at_close() {
+  void retain_log_at_close() {
     auto* backend = static_cast<soci::sqlite3_session_backend*>(session.get_backend());
     sqlite_api::sqlite3_db_config(backend->conn_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   }
@@ -234,7 +234,7 @@ class SqliteHistory final : public HistoryStore {
 
   Seq watermark() const override { return watermark_; }
   Result<HistoryMark> mark() override;
-  Status take_over(Epoch epoch) override;
+  Status acquire(Epoch epoch) override;
   Status append(const std::vector<HistoryObject>& objects, const BatchMark& until) override;
   Status make_durable() override;
   Result<HistoryPage> read(const Query& query, HistoryCursor& cursor, JobId until) override;
@@ -262,7 +262,7 @@ class SqliteHistory final : public HistoryStore {
 SqliteHistory::~SqliteHistory() {
   // Closing the last connection copies the log into the file.
   // What is copied at the end would be copied from a log that may not be on the disk.
-  if (is_log_doubted_) sql_->keep_log_at_close();
+  if (is_log_doubted_) sql_->retain_log_at_close();
 }
 
 Result<HistoryMark> SqliteHistory::mark() {
@@ -288,7 +288,7 @@ Result<HistoryMark> SqliteHistory::mark() {
                      JobId(static_cast<std::uint32_t>(highest))};
 }
 
-Status SqliteHistory::take_over(Epoch epoch) {
+Status SqliteHistory::acquire(Epoch epoch) {
   return sql_guard([&] {
     const auto value = static_cast<long long>(epoch.value());
     sql_->session << "INSERT OR REPLACE INTO meta VALUES ('epoch', :e)", soci::use(value);
@@ -414,8 +414,8 @@ struct SqliteHistory::Records {
 /// Where a statement puts what it reads.
 struct SqliteHistory::RowReader {
   explicit RowReader(soci::session& session) : record(session) {}
-  Row take(const HistoryKey& key, std::uint32_t step) {
-    return {key, step, take_bytes(record),
+  Row extract(const HistoryKey& key, std::uint32_t step) {
+    return {key, step, get_bytes(record),
             has_digest == soci::i_ok ? std::optional(digest) : std::nullopt};
   }
   soci::blob record;
@@ -495,7 +495,7 @@ Result<SqliteHistory::Records> SqliteHistory::read_listed(HistoryCursor& cursor)
       cursor.keys.pop_back();
       job = cursor.after.job.value();
       attempt = cursor.after.attempt;
-      if (select.execute(true)) records.add(row.take(cursor.after, 0));
+      if (select.execute(true)) records.add(row.extract(cursor.after, 0));
     }
   }));
   records.is_end = cursor.keys.empty();
@@ -544,7 +544,7 @@ Result<SqliteHistory::Records> SqliteHistory::read_blocks(const Query& query, Hi
       for (; is_more; is_more = select.fetch()) {
         cursor.after = {JobId(static_cast<std::uint32_t>(job)),
                         static_cast<std::uint32_t>(attempt)};
-        records.add(row.take(cursor.after, 0));
+        records.add(row.extract(cursor.after, 0));
         if (records.is_full()) break;
       }
       // The block is done, whatever of it matched.
@@ -576,7 +576,7 @@ Result<HistorySteps> SqliteHistory::steps_of(const HistoryKey& attempt,
          soci::use(id), soci::use(number), soci::use(last), soci::use(limit), soci::into(step),
          soci::into(row.record), soci::into(row.digest, row.has_digest));
     select.execute();
-    while (select.fetch()) rows.push_back(row.take(attempt, static_cast<std::uint32_t>(step)));
+    while (select.fetch()) rows.push_back(row.extract(attempt, static_cast<std::uint32_t>(step)));
   }));
   HistorySteps found;
   for (const Row& row : rows) {
@@ -602,7 +602,8 @@ Result<std::optional<JobView>> SqliteHistory::find(JobId job) {
         sql_->digest_column()),
         soci::use(id), soci::into(attempt), soci::into(row.record),
         soci::into(row.digest, row.has_digest);
-    if (sql_->session.got_data()) newest = row.take({job, static_cast<std::uint32_t>(attempt)}, 0);
+    if (sql_->session.got_data())
+      newest = row.extract({job, static_cast<std::uint32_t>(attempt)}, 0);
   }));
   if (!newest) return std::optional<JobView>();
   return std::optional<JobView>(TRY(newest->job()));
@@ -643,7 +644,7 @@ void SqliteHistory::Look::at_jobs() const {
        soci::into(row.record), soci::into(row.digest, row.has_digest));
   jobs.execute();
   while (jobs.fetch()) {
-    const Row stored = row.take(
+    const Row stored = row.extract(
         HistoryKey{JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)}, 0);
     const auto view = stored.job();
     // Lists choose by the columns, and show what the record says.
@@ -665,7 +666,7 @@ void SqliteHistory::Look::at_steps() const {
        soci::into(row.digest, row.has_digest));
   steps.execute();
   while (steps.fetch()) {
-    const Row stored = row.take(
+    const Row stored = row.extract(
         HistoryKey{JobId(static_cast<std::uint32_t>(job)), static_cast<std::uint32_t>(attempt)},
         static_cast<std::uint32_t>(step));
     if (!stored.step_view().has_value())

@@ -452,7 +452,7 @@ class LogModel {
       stream.is_after_return = false;
     }
     for (std::uint64_t i = stream.next - fragment.offset; i < fragment.bytes.size(); ++i) {
-      take(fragment.owner, key, stream, fragment.bytes[i], time);
+      apply(fragment.owner, key, stream, fragment.bytes[i], time);
     }
     const bool is_last = fragment.offset + fragment.bytes.size() >= stream.next;
     stream.next = std::max(stream.next, fragment.offset + fragment.bytes.size());
@@ -510,7 +510,7 @@ class LogModel {
     if (!stream.line.empty()) emit(owner, key, stream, false);
     stream.is_continuation = false;
   }
-  void take(LogOwner owner, const Key& key, StreamModel& stream, char c, std::int64_t time) {
+  void apply(LogOwner owner, const Key& key, StreamModel& stream, char c, std::int64_t time) {
     const bool was_return = std::exchange(stream.is_after_return, false);
     if (c == '\n' && was_return) return;
     if (c == '\n' || c == '\r') {
@@ -610,7 +610,7 @@ class Story : public testing::DiskStory {
     for (std::uint64_t count = 1 + rng_.below(5); count > 0; --count) {
       batch.push_back(rng_.chance(0.1) && !sent_.empty() ? sent_[rng_.below(sent_.size())]
                                                          : random_fragment(after));
-      expected.push_back(take(after, batch.back()));
+      expected.push_back(apply(after, batch.back()));
     }
     for (const LogFragment& fragment : batch) {
       if (fragment.bytes.size() < 1'000) sent_.push_back(fragment);
@@ -621,7 +621,7 @@ class Story : public testing::DiskStory {
     model_ = std::move(after);
   }
   /// A fragment that changes nothing does not begin a run either.
-  static std::uint64_t take(LogModel& model, const LogFragment& fragment) {
+  static std::uint64_t apply(LogModel& model, const LogFragment& fragment) {
     return model.changes(fragment) ? model.append(fragment) : model.next_offset(fragment);
   }
   void delete_owner() {

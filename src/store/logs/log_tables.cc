@@ -77,7 +77,7 @@ struct LogTables::Statements {
     key = at;
     std::string result;
     if (!statement.execute(true)) return result;
-    result = take_bytes(found);
+    result = get_bytes(found);
     // To the end: the statement is reset only there.
     while (statement.fetch()) {
     }
@@ -149,7 +149,7 @@ Status LogTables::each_log(const std::function<Status(std::uint64_t, const std::
          soci::into(record), soci::into(bytes));
     select.execute();
     while (outcome.has_value() && select.fetch())
-      outcome = visit(static_cast<std::uint64_t>(record), take_bytes(bytes));
+      outcome = visit(static_cast<std::uint64_t>(record), get_bytes(bytes));
   }));
   return outcome;
 }
@@ -216,7 +216,7 @@ Result<std::vector<StreamRow>> LogTables::streams(OwnerNumber owner) {
         while (select.fetch()) {
           rows.push_back({{static_cast<std::uint32_t>(run), static_cast<std::uint32_t>(rank),
                            static_cast<LogStream>(stream), static_cast<std::uint64_t>(source)},
-                          take_bytes(state)});
+                          get_bytes(state)});
         }
       }));
   return rows;

@@ -104,7 +104,7 @@ Status OwnerLog::seal(LogTables& tables, std::uint64_t record) {
   for (const StreamKey& key : changed_) {
     ByteWriter out;
     streams_.at(key).write(out);
-    TRY(tables.put_stream(row_.number, {key, out.take()}));
+    TRY(tables.put_stream(row_.number, {key, out.finish()}));
   }
   // What records up to this one brought lies in chunks; the rest of their bytes lies in the
   // streams' states.

@@ -38,7 +38,7 @@ bool is_known(const OwnerLog* log, const LogFragment& fragment) {
 
 // ---- what lies in memory ----
 
-OwnerLog* SqliteLogStore::State::keep(std::unique_ptr<OwnerLog> log) {
+OwnerLog* SqliteLogStore::State::insert(std::unique_ptr<OwnerLog> log) {
   const LogOwner owner = log->row().owner;
   uses.push_front(owner);
   Entry& entry = owners[owner];
@@ -56,7 +56,7 @@ Result<OwnerLog*> SqliteLogStore::State::find(LogOwner owner) {
   const std::optional<logs::OwnerRow> row = TRY(tables->find_owner(owner));
   if (!row) return nullptr;
   auto log = TRY(OwnerLog::load(*tables, *row));
-  return keep(std::move(log));
+  return insert(std::move(log));
 }
 
 Result<OwnerLog*> SqliteLogStore::State::find_or_add(LogOwner owner) {
@@ -66,7 +66,7 @@ Result<OwnerLog*> SqliteLogStore::State::find_or_add(LogOwner owner) {
   row.owner = owner;
   row.number = TRY(tables->add_owner(owner));
   auto log = TRY(OwnerLog::load(*tables, row));
-  return keep(std::move(log));
+  return insert(std::move(log));
 }
 
 void SqliteLogStore::State::accept(OwnerLog& log, std::uint64_t record,

@@ -87,7 +87,7 @@ struct SqliteLogStore::State {
   void trim(std::size_t owners_max);
 
  private:
-  logs::OwnerLog* keep(std::unique_ptr<logs::OwnerLog> log);
+  logs::OwnerLog* insert(std::unique_ptr<logs::OwnerLog> log);
 };
 
 }  // namespace muster

@@ -8,20 +8,20 @@ namespace muster::metrics {
 namespace {
 
 /// Keeps `candidate` where it is before what is kept.
-void keep_first(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
+void merge_first(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
   if (candidate && (!kept || candidate->position < kept->position)) kept = candidate;
 }
-void keep_last(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
+void merge_last(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
   if (candidate && (!kept || candidate->position > kept->position)) kept = candidate;
 }
-void keep_min(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
+void merge_min(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
   if (!candidate) return;
   const bool is_better = !kept || candidate->value < kept->value ||
                          (candidate->value == kept->value && candidate->position < kept->position);
   // Of equal extremes the first by position, so that the order of adding does not show.
   if (is_better) kept = candidate;
 }
-void keep_max(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
+void merge_max(std::optional<NumberPoint>& kept, const std::optional<NumberPoint>& candidate) {
   if (!candidate) return;
   const bool is_better = !kept || candidate->value > kept->value ||
                          (candidate->value == kept->value && candidate->position < kept->position);
@@ -50,17 +50,17 @@ std::optional<NumberPoint> read_point(ByteReader& in) {
 }  // namespace
 
 void Cell::add(const NumberPoint& point) {
-  keep_first(first, point);
-  keep_last(last, point);
+  merge_first(first, point);
+  merge_last(last, point);
   if (std::isfinite(point.value)) {
     ++finite_count;
     finite_sum += point.value;
-    keep_min(min, point);
-    keep_max(max, point);
+    merge_min(min, point);
+    merge_max(max, point);
     return;
     // Infinities and NaN are in no sum and no extreme: they are counted, and the first is shown.
   }
-  keep_first(first_not_finite, point);
+  merge_first(first_not_finite, point);
   ++(std::isnan(point.value) ? nan_count
      : point.value > 0       ? positive_infinity_count
                              : negative_infinity_count);
@@ -73,11 +73,11 @@ void Cell::merge(const Cell& other) {
   negative_infinity_count += other.negative_infinity_count;
   text_count += other.text_count;
   finite_sum += other.finite_sum;
-  keep_first(first, other.first);
-  keep_last(last, other.last);
-  keep_min(min, other.min);
-  keep_max(max, other.max);
-  keep_first(first_not_finite, other.first_not_finite);
+  merge_first(first, other.first);
+  merge_last(last, other.last);
+  merge_min(min, other.min);
+  merge_max(max, other.max);
+  merge_first(first_not_finite, other.first_not_finite);
 }
 
 void Cell::write(ByteWriter& out) const {

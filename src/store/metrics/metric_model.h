@@ -15,7 +15,7 @@ namespace muster::testing {
 
 class MetricModel {
  public:
-  struct Kept {
+  struct Stored {
     std::uint64_t arrival = 0;
     MetricReport report;
   };
@@ -32,16 +32,17 @@ class MetricModel {
     bool is_known = false;
     for (const Metric& metric : report.metrics) {
       const MetricValue* there = nullptr;
-      for (const Kept& kept : reports_) {
-        if (!has_identity(kept.report, report)) continue;
-        for (const Metric& stored : kept.report.metrics) {
+      for (const Stored& stored : reports_) {
+        if (!has_identity(stored.report, report)) continue;
+        for (const Metric& stored : stored.report.metrics) {
           if (stored.name == metric.name) there = &stored.value;
         }
       }
       if (there != nullptr && !is_same(*there, metric.value)) return ReportOutcome::kConflict;
       if (there == nullptr) rest.metrics.push_back(metric);
     }
-    for (const Kept& kept : reports_) is_known = is_known || has_identity(kept.report, report);
+    for (const Stored& stored : reports_)
+      is_known = is_known || has_identity(stored.report, report);
     if (is_known && rest.metrics.empty()) return ReportOutcome::kRepeated;
     runs.try_emplace(report.run, std::nullopt);
     reports_.push_back({++arrivals_, std::move(rest)});
@@ -59,14 +60,14 @@ class MetricModel {
 
   void delete_trial(TrialId trial) {
     runs_.erase(trial);
-    std::erase_if(reports_, [&](const Kept& kept) { return kept.report.trial == trial; });
+    std::erase_if(reports_, [&](const Stored& stored) { return stored.report.trial == trial; });
   }
 
   bool is_valid(const MetricReport& report) const {
     for (const auto& [run, resumed_from] : runs_.at(report.trial)) {
       if (run > report.run && resumed_from && report.steps_completed > *resumed_from) return false;
     }
-    return std::ranges::none_of(reports_, [&](const Kept& other) {
+    return std::ranges::none_of(reports_, [&](const Stored& other) {
       return other.report.trial == report.trial && other.report.group == report.group &&
              other.report.run > report.run &&
              other.report.steps_completed <= report.steps_completed;
@@ -76,48 +77,48 @@ class MetricModel {
   /// Reports of a group, those of one identity joined, by run, steps and arrival.
   std::vector<StoredReport> reports(TrialId trial, const std::string& group,
                                     bool is_archived_included) const {
-    std::vector<Kept> sorted;
-    for (const Kept& kept : reports_) {
-      if (kept.report.trial == trial && kept.report.group == group) sorted.push_back(kept);
+    std::vector<Stored> sorted;
+    for (const Stored& stored : reports_) {
+      if (stored.report.trial == trial && stored.report.group == group) sorted.push_back(stored);
     }
-    std::ranges::stable_sort(sorted, {}, [](const Kept& kept) {
-      return std::tuple(kept.report.run, kept.report.steps_completed, kept.arrival);
+    std::ranges::stable_sort(sorted, {}, [](const Stored& stored) {
+      return std::tuple(stored.report.run, stored.report.steps_completed, stored.arrival);
     });
     std::vector<StoredReport> found;
-    for (const Kept& kept : sorted) {
-      const bool is_archived = !is_valid(kept.report);
+    for (const Stored& stored : sorted) {
+      const bool is_archived = !is_valid(stored.report);
       if (is_archived && !is_archived_included) continue;
       const auto same = std::ranges::find_if(
-          found, [&](const StoredReport& one) { return has_identity(one.report, kept.report); });
+          found, [&](const StoredReport& one) { return has_identity(one.report, stored.report); });
       if (same != found.end()) {
-        same->report.metrics.insert(same->report.metrics.end(), kept.report.metrics.begin(),
-                                    kept.report.metrics.end());
+        same->report.metrics.insert(same->report.metrics.end(), stored.report.metrics.begin(),
+                                    stored.report.metrics.end());
       } else {
-        found.push_back({kept.arrival, kept.report, is_archived});
+        found.push_back({stored.arrival, stored.report, is_archived});
       }
     }
     return found;
   }
 
   std::vector<MetricPoint> series(const SeriesQuery& query) const {
-    std::vector<Kept> sorted;
-    for (const Kept& kept : reports_) {
-      const MetricReport& report = kept.report;
+    std::vector<Stored> sorted;
+    for (const Stored& stored : reports_) {
+      const MetricReport& report = stored.report;
       const bool is_meant = report.trial == query.trial && report.group == query.group &&
                             report.steps_completed >= query.first_steps &&
                             report.steps_completed <= query.last_steps;
       if (is_meant && (query.run ? report.run == *query.run : is_valid(report)))
-        sorted.push_back(kept);
+        sorted.push_back(stored);
     }
-    std::ranges::stable_sort(sorted, {}, [](const Kept& kept) {
-      return std::tuple(kept.report.run, kept.report.steps_completed, kept.arrival);
+    std::ranges::stable_sort(sorted, {}, [](const Stored& stored) {
+      return std::tuple(stored.report.run, stored.report.steps_completed, stored.arrival);
     });
     std::vector<MetricPoint> points;
-    for (const Kept& kept : sorted) {
-      for (const Metric& metric : kept.report.metrics) {
+    for (const Stored& stored : sorted) {
+      for (const Metric& metric : stored.report.metrics) {
         if (metric.name == query.metric) {
-          points.push_back({kept.report.run, kept.report.steps_completed, kept.report.report_time,
-                            metric.value});
+          points.push_back({stored.report.run, stored.report.steps_completed,
+                            stored.report.report_time, metric.value});
         }
       }
     }
@@ -133,7 +134,7 @@ class MetricModel {
   }
 
   std::map<TrialId, std::map<std::uint32_t, std::optional<std::int64_t>>> runs_;
-  std::vector<Kept> reports_;
+  std::vector<Stored> reports_;
   std::uint64_t arrivals_ = 0;
 };
 

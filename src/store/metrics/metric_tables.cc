@@ -87,7 +87,7 @@ struct MetricTables::Statements {
   std::string one(soci::statement& statement) {
     std::string result;
     if (!statement.execute(true)) return result;
-    result = take_bytes(found);
+    result = get_bytes(found);
     while (statement.fetch()) {
     }
     return result;
@@ -166,7 +166,7 @@ Status MetricTables::each_log(
          soci::into(record));
     select.execute();
     while (outcome.has_value() && select.fetch())
-      outcome = visit(static_cast<std::uint64_t>(last), take_bytes(record));
+      outcome = visit(static_cast<std::uint64_t>(last), get_bytes(record));
   }));
   return outcome;
 }
@@ -233,7 +233,7 @@ Result<std::vector<SegmentRow>> MetricTables::segments(TrialId trial) {
         select.execute();
         while (select.fetch()) {
           result.push_back({SegmentId(static_cast<std::uint64_t>(segment)),
-                            static_cast<std::uint32_t>(run), group, take_bytes(footer)});
+                            static_cast<std::uint32_t>(run), group, get_bytes(footer)});
         }
       }));
   return result;
@@ -327,8 +327,8 @@ Status MetricTables::each_cell(
     bool is_row = sql_->get_cells->execute(true);
     for (; is_row; is_row = sql_->get_cells->fetch()) {
       if (!outcome.has_value()) continue;
-      outcome = visit(static_cast<std::uint64_t>(sql_->block) & (kBlocksMax - 1),
-                      take_bytes(sql_->found));
+      outcome =
+          visit(static_cast<std::uint64_t>(sql_->block) & (kBlocksMax - 1), get_bytes(sql_->found));
     }
   }));
   return outcome;
@@ -437,7 +437,7 @@ Result<bool> MetricTables::sweep(
     soci::blob record(sql_->session);
     sql_->session << "SELECT segment, footer FROM doomed ORDER BY segment LIMIT 1",
         soci::into(segment), soci::into(record);
-    if (sql_->session.got_data()) footer = take_bytes(record);
+    if (sql_->session.got_data()) footer = get_bytes(record);
   }));
   // Nothing is doomed.
   if (segment == 0) return true;

@@ -51,7 +51,7 @@ void ReportBatchWriter::add(std::uint64_t id, const MetricReport& report) {
   parts_->last_time_us = report.report_time.microseconds();
 }
 
-std::string ReportBatchWriter::take() {
+std::string ReportBatchWriter::finish() {
   ByteWriter out;
   // Names come first, though they are known last: they are gathered beside the reports.
   out.number(parts_->numbers.size());
@@ -59,7 +59,7 @@ std::string ReportBatchWriter::take() {
   out.number(parts_->count);
   out.raw(parts_->reports.bytes());
   parts_ = std::make_unique<Parts>();
-  return out.take();
+  return out.finish();
 }
 
 namespace {

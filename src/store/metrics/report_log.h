@@ -21,7 +21,7 @@ class ReportBatchWriter {
   /// Ids rise.
   void add(std::uint64_t id, const MetricReport& report);
   bool is_empty() const;
-  std::string take();
+  std::string finish();
 
  private:
   struct Parts;

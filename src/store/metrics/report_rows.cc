@@ -27,7 +27,7 @@ void put_sequence(ByteWriter& out, const std::vector<std::int64_t>& values) {
   }
 }
 
-std::vector<std::int64_t> take_sequence(ByteReader& in, std::size_t count) {
+std::vector<std::int64_t> read_sequence(ByteReader& in, std::size_t count) {
   std::vector<std::int64_t> values(count);
   std::uint64_t last = 0;
   std::uint64_t stride = 0;
@@ -81,8 +81,8 @@ Result<ReportRows> decode_rows(std::string_view bytes) {
   std::uint64_t last = 0;
   rows.ids.reserve(count);
   for (std::size_t i = 0; i < count; ++i) rows.ids.push_back(last += in.number());
-  rows.steps = take_sequence(in, count);
-  rows.times_us = take_sequence(in, count);
+  rows.steps = read_sequence(in, count);
+  rows.times_us = read_sequence(in, count);
   const bool has_keys = in.byte() != 0;
   for (std::size_t i = 0; has_keys && i < count; ++i) rows.keys.emplace_back(in.text());
   if (!in.is_ok() || !in.is_at_end())

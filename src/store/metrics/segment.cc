@@ -305,7 +305,7 @@ std::string Segment::footer() const {
     out.number(one.id.value());
     one.total.write(out);
   }
-  return out.take();
+  return out.finish();
 }
 
 bool Segment::read_footer(const std::string& bytes) {

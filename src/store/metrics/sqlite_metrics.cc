@@ -222,11 +222,11 @@ Result<std::vector<ReportOutcome>> SqliteMetricStore::append(
   const std::size_t waited = state.waiting_bytes;
   state.batch = std::make_unique<ReportBatchWriter>();
   for (const MetricReport& report : reports) {
-    const ReportOutcome outcome = TRY(take(report));
+    const ReportOutcome outcome = TRY(accept(report));
     outcomes.push_back(outcome);
   }
   if (!state.batch->is_empty()) {
-    const std::string record = state.batch->take();
+    const std::string record = state.batch->finish();
     TRY(state.tables->add_log(first_id, state.counters.next_report - 1, record));
     state.log.push_back({state.counters.next_report - 1, record.size()});
     state.log_bytes += record.size();
@@ -238,7 +238,7 @@ Result<std::vector<ReportOutcome>> SqliteMetricStore::append(
   return outcomes;
 }
 
-Result<ReportOutcome> SqliteMetricStore::take(const MetricReport& report) {
+Result<ReportOutcome> SqliteMetricStore::accept(const MetricReport& report) {
   if (!is_valid(report)) return ReportOutcome::kInvalid;
   State& state = *state_;
   Trial* trial = TRY(state.trials.find(report.trial));

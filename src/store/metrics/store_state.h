@@ -50,7 +50,7 @@ class SqliteMetricStore final : public MetricStore {
  private:
   struct State;
   Status replay();
-  Result<ReportOutcome> take(const MetricReport& report);
+  Result<ReportOutcome> accept(const MetricReport& report);
   Status flush_some(std::size_t bytes_least);
   SqliteMetricOptions options_;
   std::unique_ptr<State> state_;

@@ -94,7 +94,7 @@ Result<std::unique_ptr<TokenStore>> TokenStore::open(const std::string& path, st
     if (!parse_json(line).has_value())
       return fail(ErrorCode::kCorruption, path + " is damaged",
                   "put it aside: people make new tokens then");
-    store->take(line);
+    store->apply(line);
   }
   // An expired token is refused by its own text; nobody has to know it any more.
   std::erase_if(store->records_, [now](const auto& row) { return row.second.expiry <= now; });
@@ -124,7 +124,7 @@ Result<std::unique_ptr<TokenStore>> TokenStore::open(const std::string& path, st
   return store;
 }
 
-void TokenStore::take(const std::string& text) {
+void TokenStore::apply(const std::string& text) {
   const Json line = parse_json(text).value();
   if (line.find("last") != nullptr) {
     last_ = std::max(last_, static_cast<std::uint64_t>(whole(line, "last")));
@@ -145,11 +145,11 @@ void TokenStore::take(const std::string& text) {
     forget_password(found->second);
   } else {
     // A line of any other kind is a token's.
-    take(record_of(line));
+    apply(record_of(line));
   }
 }
 
-void TokenStore::take(TokenRecord record) {
+void TokenStore::apply(TokenRecord record) {
   last_ = std::max(last_, record.id);
   // By the hash that clients send in place of a password.
   if (record.kind == TokenKind::kMade)
@@ -169,7 +169,7 @@ Status TokenStore::append(const std::string& line) {
   // Before the change counts: a revocation that is told must hold after a crash.
   if (error == 0 && ::fdatasync(fd_) != 0) error = errno;
   if (error == 0) {
-    take(line);
+    apply(line);
     return {};
   }
   [[maybe_unused]] const int ignored = ::ftruncate(fd_, end);

@@ -89,8 +89,8 @@ class TokenStore {
   TokenStore(int fd, std::string path, std::string key)
       : fd_(fd), path_(std::move(path)), key_(std::move(key)) {}
   Status append(const std::string& line);
-  void take(const std::string& line);
-  void take(TokenRecord record);
+  void apply(const std::string& line);
+  void apply(TokenRecord record);
   void forget_password(const TokenRecord& record);
   std::string text_of(const TokenRecord& record) const;
   Status make_room(UserId user, TimePoint now);

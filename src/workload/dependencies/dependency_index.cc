@@ -275,7 +275,7 @@ void DependencyIndex::on_event(const Event& event, const ClusterState& state) {
       event.body);
 }
 
-std::vector<AffectedJob> DependencyIndex::take_affected(std::size_t count) {
+std::vector<AffectedJob> DependencyIndex::extract_affected(std::size_t count) {
   std::vector<AffectedJob> jobs;
   while (jobs.size() < count && !affected_.empty()) {
     jobs.push_back(std::move(affected_.extract(affected_.begin()).mapped()));

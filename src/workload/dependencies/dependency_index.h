@@ -49,7 +49,7 @@ class DependencyIndex {
   /// To be called after `state` applied the event.
   void on_event(const Event& event, const ClusterState& state);
   /// Those affected and not taken yet, `count` at most, rising by id.
-  std::vector<AffectedJob> take_affected(std::size_t count);
+  std::vector<AffectedJob> extract_affected(std::size_t count);
   bool has_affected() const { return !affected_.empty(); }
 
   /// `element`: as if that element of the array record `job` asked. Without one, what a record

@@ -54,7 +54,7 @@ struct Followed : Log {
   DependencyOutcome outcome(JobId job) const { return index.evaluate(Log::job(job), state()); }
   std::vector<JobId> affected() {
     std::vector<JobId> jobs;
-    for (const AffectedJob& one : index.take_affected(1000)) jobs.push_back(one.job);
+    for (const AffectedJob& one : index.extract_affected(1000)) jobs.push_back(one.job);
     return jobs;
   }
   DependencyIndex index;
@@ -325,12 +325,12 @@ TEST(DependencyIndex, AnElementThatEndsMovesTheElementThatWaitsForIt) {
   log.follow();
   EXPECT_EQ(log.affected(), std::vector{after});
   log.run(JobId(after.value() + 1));
-  const std::vector<AffectedJob> affected = log.index.take_affected(1000);
+  const std::vector<AffectedJob> affected = log.index.extract_affected(1000);
   ASSERT_EQ(affected.size(), 1U);
   EXPECT_EQ(affected.front().elements, std::set<std::uint32_t>{1});
   EXPECT_FALSE(affected.front().may_be_all) << "it has but begun";
   log.finish(JobId(after.value() + 1), JobState::kCompleted);
-  const std::vector<AffectedJob> ended = log.index.take_affected(1000);
+  const std::vector<AffectedJob> ended = log.index.extract_affected(1000);
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_EQ(ended.front().elements, std::set<std::uint32_t>{1});
   EXPECT_TRUE(ended.front().may_be_all);

@@ -205,7 +205,7 @@ TEST(LaunchQueueProperty, EveryPartHasItsTurn) {
     std::map<LaunchPart, std::size_t> due;
     std::map<LaunchPart, std::size_t> under_way;
     std::uint32_t job = 0;
-    const auto take = [&] {
+    const auto serve = [&] {
       while (const auto part = queue.next(instant(0))) {
         ASSERT_TRUE(due.contains(*part));
         for (const auto& [other, bytes] : under_way) ASSERT_NE(other.node, part->node);
@@ -233,12 +233,12 @@ TEST(LaunchQueueProperty, EveryPartHasItsTurn) {
         std::erase_if(due, [&](const auto& one) { return one.first.node == node; });
         std::erase_if(under_way, [&](const auto& one) { return one.first.node == node; });
       }
-      ASSERT_NO_FATAL_FAILURE(take());
+      ASSERT_NO_FATAL_FAILURE(serve());
     }
     while (!under_way.empty()) {
       queue.received(under_way.begin()->first);
       under_way.erase(under_way.begin());
-      ASSERT_NO_FATAL_FAILURE(take());
+      ASSERT_NO_FATAL_FAILURE(serve());
     }
     EXPECT_TRUE(due.empty());
     EXPECT_TRUE(queue.is_empty());

@@ -37,7 +37,7 @@ std::optional<GresGrant> choose_devices(const Node& node, const sched::GresKind&
 std::optional<NodeGrant> choose_on(const Node& node, const sched::NodeAmount& amount,
                                    bool is_whole_cores, const sched::ClusterSnapshot& snapshot) {
   // A node may have gone down or been drained since the plan was made.
-  if (!node.can_take_work()) return std::nullopt;
+  if (!node.can_accept_work()) return std::nullopt;
   const Bitmap free = free_cpus(node, is_whole_cores);
   if (free.count() < amount.cpus) return std::nullopt;
   const std::uint64_t left =

@@ -52,7 +52,7 @@ void ElasticFeed::load(const ClusterState& state) {
   }
 }
 
-void ElasticFeed::note(const Event& event) {
+void ElasticFeed::record(const Event& event) {
   if (const auto* created = get_if<ExperimentCreated>(&event.body);
       created != nullptr && created->spec->is_elastic()) {
     experiments_.insert(created->experiment);

@@ -16,7 +16,7 @@ namespace muster {
 class ElasticFeed {
  public:
   void load(const ClusterState& state);
-  void note(const Event& event);
+  void record(const Event& event);
 
   /// True when it is time to look again. Requires: called with times that never go back.
   /// `has_changed`: something has, since the last plan; else only trials that ran long enough

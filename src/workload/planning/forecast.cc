@@ -71,7 +71,7 @@ Result<ForecastTask> forecast_task(const ClusterState& state,
 namespace {
 
 /// One of the job's elements no longer waits.
-void take_one(sched::ClusterSnapshot& snapshot, JobId job) {
+void withdraw_one(sched::ClusterSnapshot& snapshot, JobId job) {
   const sched::PendingJob& pending = *snapshot.find_pending(job);
   if (pending.element_count <= 1) return snapshot.remove_pending(job);
   // The element runs: it counts against the array's throttle.
@@ -90,7 +90,7 @@ sched::ClusterSnapshot moved_to(const sched::ClusterSnapshot& present, const sch
   JobId next(UINT32_MAX);  // an array's elements have no ids of their own yet
   const auto begin = [&](JobId job, PartitionIndex partition, TimePoint end,
                          const std::vector<sched::NodeAmount>& nodes) {
-    take_one(future, job);
+    withdraw_one(future, job);
     if (end <= time) return;
     future.start_job({next, partition, nodes, end});
     next = JobId(next.value() - 1);

@@ -52,21 +52,21 @@ std::optional<Reasons> PlanReport::find(JobId job) const {
 }
 
 /// The best of a shape may wait for room; those behind it wait for it.
-void PlanReporter::tell(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan,
-                        std::size_t place) {
+void PlanReporter::report_shape(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan,
+                                std::size_t place) {
   const sched::Shape& shape = snapshot.shapes()[place];
-  Told& before = told_[place];
+  Reported& before = reported_[place];
   if (shape.serial == 0 || shape.ready.empty()) {
     before = {};
     return;
   }
-  Told now;
+  Reported now;
   now.serial = shape.serial;
   now.first = shape.ready.begin()->job;
   now.first_word = sched::reason_word(snapshot, plan, now.first);
   now.behind_word =
       now.first_word == PendingReason::kResources ? PendingReason::kPriority : now.first_word;
-  // The word for all of the shape's jobs is another one: each of them is told.
+  // The word for all of the shape's jobs is another one: each of them is reported.
   if (now.serial != before.serial || now.behind_word != before.behind_word) {
     for (const sched::Rank& rank : shape.ready) words_.set(rank.job, now.behind_word);
     // Only the best has changed: the one before it is one of many now.
@@ -80,9 +80,9 @@ void PlanReporter::tell(const sched::ClusterSnapshot& snapshot, const sched::Pla
 /// Ids rise for ever, and what was once said of a job stays: now and then everything is said anew.
 void PlanReporter::forget_what_is_old() {
   constexpr std::size_t kSlack = 64;
-  if (words_.page_count() <= 2 * pages_at_first_ + kSlack && !told_.empty()) return;
+  if (words_.page_count() <= 2 * pages_at_first_ + kSlack && !reported_.empty()) return;
   words_ = {};
-  told_.clear();
+  reported_.clear();
   windowed_.clear();
   pages_at_first_ = 0;
 }
@@ -90,23 +90,24 @@ void PlanReporter::forget_what_is_old() {
 std::shared_ptr<const PlanReport> PlanReporter::report(const sched::ClusterSnapshot& snapshot,
                                                        const sched::Plan& plan, Seq seq) {
   const auto fresh = snapshot.ready_since(revision_);
-  // The snapshot's list of new jobs does not reach back so far: every shape is told anew.
-  if (!fresh) told_.clear();  // too long ago to tell
+  // The snapshot's list of new jobs does not reach back so far: every shape is reported anew.
+  if (!fresh) reported_.clear();  // too long ago to tell
   forget_what_is_old();
-  told_.resize(snapshot.shapes().size());
-  const auto tell_behind = [&](JobId job) {
+  reported_.resize(snapshot.shapes().size());
+  const auto report_behind = [&](JobId job) {
     if (snapshot.find_pending(job) == nullptr) return;
     const sched::ShapeIndex shape = snapshot.shape_of(job);
-    const Told& told = told_[shape.value()];
-    if (told.serial == snapshot.shape(shape).serial) words_.set(job, told.behind_word);
+    const Reported& reported = reported_[shape.value()];
+    if (reported.serial == snapshot.shape(shape).serial) words_.set(job, reported.behind_word);
   };
   // Jobs with windows in the last report had words of their own: they get their shape's again.
-  for (const JobId job : std::exchange(windowed_, {})) tell_behind(job);
+  for (const JobId job : std::exchange(windowed_, {})) report_behind(job);
   if (fresh) {
-    for (const auto& [revision, job] : *fresh) tell_behind(job);
+    for (const auto& [revision, job] : *fresh) report_behind(job);
   }
   revision_ = snapshot.revision();
-  for (std::size_t place = 0; place < told_.size(); ++place) tell(snapshot, plan, place);
+  for (std::size_t place = 0; place < reported_.size(); ++place)
+    report_shape(snapshot, plan, place);
   if (pages_at_first_ == 0) pages_at_first_ = words_.page_count();
   auto report = std::make_shared<PlanReport>();
   report->seq = seq;

@@ -56,21 +56,22 @@ class PlanReporter {
                                            const sched::Plan& plan, Seq seq);
 
  private:
-  /// What the jobs of a shape were told.
-  struct Told {
+  /// What was last reported of the jobs of a shape.
+  struct Reported {
     std::uint64_t serial = 0;
     JobId first;
     PendingReason first_word = PendingReason::kNone;
     PendingReason behind_word = PendingReason::kNone;
   };
-  void tell(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan, std::size_t place);
+  void report_shape(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan,
+                    std::size_t place);
 
   void forget_what_is_old();
 
   JobWords words_;
   std::size_t pages_at_first_ = 0;
-  std::vector<JobId> windowed_;  ///< in the report before
-  std::vector<Told> told_;       ///< by the shape's place
+  std::vector<JobId> windowed_;     ///< in the report before
+  std::vector<Reported> reported_;  ///< by the shape's place
   std::uint64_t revision_ = 0;
 };
 

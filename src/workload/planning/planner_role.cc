@@ -22,7 +22,7 @@ void PlannerRole::apply(const EventBatch& batch) {
   for (const BlobWrite& blob : batch.blobs) state_.add_blob(blob);
   for (const Event& event : batch.events) {
     state_.apply(event);
-    elastic_.note(event);
+    elastic_.record(event);
     // Before the first configuration there are no nodes to plan for.
     if (state_.is_configured()) feed_.on_event(event, state_);
   }

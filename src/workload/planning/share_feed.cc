@@ -29,14 +29,14 @@ double slots_in_use(const ClusterState& state, const Experiment& experiment) {
 
 }  // namespace
 
-void ShareFeed::note(const Job& job, bool is_waiting) {
+void ShareFeed::record(const Job& job, bool is_waiting) {
   if (job.spec->trial.value() == 0) return;
   touched_.insert(job.spec->user);
   if (is_waiting) {
     waiting_[job.spec->user].insert(job.id);
     return;
   }
-  places_.erase(job.id);
+  positions_.erase(job.id);
   const auto found = waiting_.find(job.spec->user);
   if (found == waiting_.end()) return;
   found->second.erase(job.id);
@@ -44,9 +44,9 @@ void ShareFeed::note(const Job& job, bool is_waiting) {
   if (found->second.empty()) waiting_.erase(found);
 }
 
-const ShareFeed::Place* ShareFeed::place_of(JobId job) const {
-  const auto found = places_.find(job);
-  return found == places_.end() ? nullptr : &found->second;
+const ShareFeed::QueuePosition* ShareFeed::position_of(JobId job) const {
+  const auto found = positions_.find(job);
+  return found == positions_.end() ? nullptr : &found->second;
 }
 
 std::vector<JobId> ShareFeed::refresh(const ClusterState& state) {
@@ -82,13 +82,13 @@ void ShareFeed::refresh_user(const ClusterState& state, const std::set<JobId>& w
   // Nobody has asked for shares: the jobs keep their own ranks.
   if (!is_shared) {
     for (const JobId id : waiting) {
-      if (places_.erase(id) > 0) changed.push_back(id);
+      if (positions_.erase(id) > 0) changed.push_back(id);
     }
     return;
   }
   for (const sched::Rank& rank : sched::share_positions(std::move(jobs), std::move(in_use))) {
-    Place& place = places_[rank.job];
-    const Place fresh{rank.submit_time, rank.place};
+    QueuePosition& place = positions_[rank.job];
+    const QueuePosition fresh{rank.submit_time, rank.place};
     if (place == fresh) continue;
     place = fresh;
     changed.push_back(rank.job);

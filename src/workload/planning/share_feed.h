@@ -16,18 +16,18 @@ namespace muster {
 class ShareFeed {
  public:
   /// After a change of a job: it waits to be planned, or does not.
-  void note(const Job& job, bool is_waiting);
+  void record(const Job& job, bool is_waiting);
   /// After a change of an experiment's share.
-  void note(const Experiment& experiment) { touched_.insert(experiment.spec->user); }
-  void forget(JobId job) { places_.erase(job); }
+  void record(const Experiment& experiment) { touched_.insert(experiment.spec->user); }
+  void forget(JobId job) { positions_.erase(job); }
 
-  struct Place {
+  struct QueuePosition {
     TimePoint time;
     JobId job;
-    friend bool operator==(const Place&, const Place&) = default;
+    friend bool operator==(const QueuePosition&, const QueuePosition&) = default;
   };
   /// Nothing: its own.
-  const Place* place_of(JobId job) const;
+  const QueuePosition* position_of(JobId job) const;
 
   /// Works out the places of those that were touched; the jobs whose places changed. Cost: O(trials
   /// of these users' experiments).
@@ -38,7 +38,7 @@ class ShareFeed {
                     std::vector<JobId>& changed);
 
   std::map<UserId, std::set<JobId>> waiting_;
-  std::map<JobId, Place> places_;
+  std::map<JobId, QueuePosition> positions_;
   std::set<UserId> touched_;
 };
 

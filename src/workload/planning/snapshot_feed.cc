@@ -119,7 +119,7 @@ sched::PendingJob SnapshotFeed::pending_job(const Job& job, const ClusterState& 
   pending.priority = job.priority;
   pending.submit_time = job.submit_time;
   // Shares permute the order among the user's trials: time and place of another of them.
-  if (const ShareFeed::Place* place = shares_.place_of(job.id)) {
+  if (const ShareFeed::QueuePosition* place = shares_.position_of(job.id)) {
     pending.submit_time = place->time;
     pending.place = place->job;
   }
@@ -162,7 +162,7 @@ void SnapshotFeed::refresh_pending(JobId id, const Job* job, const ClusterState&
   if (job == nullptr) {
     shares_.forget(id);
   } else {
-    shares_.note(*job, is_waiting(*job) && standing_hold(*job) == PendingReason::kNone);
+    shares_.record(*job, is_waiting(*job) && standing_hold(*job) == PendingReason::kNone);
   }
   if (job == nullptr || !is_waiting(*job)) {
     if (known != nullptr) snapshot_.remove_pending(id);
@@ -289,7 +289,7 @@ void SnapshotFeed::on_event(const Event& event, const ClusterState& state) {
   }
   if (const auto* experiment = get_if<ExperimentChanged>(&event.body);
       experiment != nullptr && experiment->share) {
-    shares_.note(*state.experiments().find(experiment->experiment));
+    shares_.record(*state.experiments().find(experiment->experiment));
   }
   for_each_job(event.body, [&](JobId id) {
     refresh(id, state);
