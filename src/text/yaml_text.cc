@@ -38,10 +38,12 @@ std::optional<T> parse_all(std::string_view text, int base) {
 }
 
 std::optional<Json> parse_whole_number(std::string_view text) {
-  if (text.starts_with("0x")) {
+  // A sign behind the prefix makes a text of it. Source: YAML 1.2.2, section 10.3.2.
+  const bool is_signed = text.size() > 2 && text[2] == '-';
+  if (text.starts_with("0x") && !is_signed) {
     if (const auto value = parse_all<std::int64_t>(text.substr(2), 16)) return Json(*value);
   }
-  if (text.starts_with("0o")) {
+  if (text.starts_with("0o") && !is_signed) {
     if (const auto value = parse_all<std::int64_t>(text.substr(2), 8)) return Json(*value);
   }
   // from_chars reads a minus but no plus.

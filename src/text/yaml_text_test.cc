@@ -37,7 +37,7 @@ TEST(YamlScalar, AsTheCoreSchemaSays) {
   EXPECT_EQ(yaml_scalar("False"), Json(false));
   EXPECT_EQ(yaml_scalar("~"), Json());
   for (const char* text : {"yes", "off", "1.2.3", "12a", "inf", "nan", "e5", ".", "-", "+", "..5",
-                           "0x", "16g", "1e999", "+-3"}) {
+                           "0x", "0x-5", "0o-7", "16g", "1e999", "+-3"}) {
     EXPECT_EQ(yaml_scalar(text), Json(text)) << text;
   }
 }

@@ -43,14 +43,14 @@ class Reader {
       return site;
     }
     for (const Json::Member& member : *document_.root.object()) {
-      if (member.name == "defaults") {
-        site.cluster = layer("defaults", member.value, {});
-      } else if (member.name == "partitions") {
-        read_partitions(member.value, partitions, site);
-      } else {
+      if (member.name != "defaults" && member.name != "partitions")
         refuse(member.name, "there is no such part; give defaults: and partitions:");
-      }
     }
+    // The cluster's first, wherever they stand: a partition's lie over them.
+    if (const Json* defaults = document_.root.find("defaults"))
+      site.cluster = layer("defaults", *defaults, {});
+    if (const Json* found = document_.root.find("partitions"))
+      read_partitions(*found, partitions, site);
     return site;
   }
 

@@ -63,6 +63,15 @@ TEST(SiteDefaults, APartitionsStandOverTheClusters) {
       << "the partition of those who name none";
 }
 
+TEST(SiteDefaults, APartCompletesTheClustersWhereverThatStands) {
+  const std::string cluster =
+      "defaults: {checkpoint_storage: {type: shared_fs, host_path: /data}}\n";
+  const std::string partition = "partitions: {main: {checkpoint_storage: {storage_path: fast}}}\n";
+  EXPECT_NE(error_of(partition), "") << "of no kind by itself";
+  EXPECT_EQ(error_of(cluster + partition), "");
+  EXPECT_EQ(error_of(partition + cluster), "");
+}
+
 TEST(SiteDefaults, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_EQ(error_of("default: {}\n"),
             "line 1: default: there is no such part; give defaults: and partitions:");

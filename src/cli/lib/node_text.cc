@@ -116,8 +116,8 @@ std::int64_t node_state_number(const NodeView& node) {
                         : is_full(node)                  ? 3
                                                          : 5;
   if (has(node, node_condition::kDrain)) number += 0x200;
-  if (has(node, node_condition::kNotResponding | node_condition::kUnknown)) number += 0x400;
-  if (node.is_completing) number += 0x800;
+  if (has(node, node_condition::kNotResponding | node_condition::kUnknown)) number += 0x800;
+  if (node.is_completing) number += 0x400;
   return number;
 }
 

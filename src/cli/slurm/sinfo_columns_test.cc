@@ -37,6 +37,21 @@ TEST(SinfoColumns, GroupsNodesThatLookAlike) {
             "long         up   infinite      1   idle n1\n");
 }
 
+TEST(NodeStateNumber, IsThatOfSlurmsHeader) {
+  // Source: slurm.h, enum node_states: COMPLETING is bit 10 and NO_RESPOND bit 11.
+  EXPECT_EQ(node_state_number(test_node("n1")), 2);
+  EXPECT_EQ(node_state_number(busy_node("n1", 3)), 5);
+  EXPECT_EQ(node_state_number(busy_node("n1", 8)), 3);
+  NodeView node = test_node("n1");
+  node.is_completing = true;
+  EXPECT_EQ(node_state_number(node), 2 + (1 << 10));
+  node.status.conditions = node_condition::kNotResponding | node_condition::kDrain;
+  EXPECT_EQ(node_state_number(node), 2 + (1 << 9) + (1 << 10) + (1 << 11));
+  node = test_node("n1");
+  node.status.conditions = node_condition::kDown;
+  EXPECT_EQ(node_state_number(node), 1);
+}
+
 TEST(SinfoColumns, WithoutAPartitionColumnEachNodeCountsOnce) {
   EXPECT_EQ(lines("%C", {test_node("n1"), busy_node("n2", 3)}), "CPUS(A/I/O/T)\n3/13/0/16\n");
   EXPECT_EQ(lines("%D,%T", {test_node("n1"), test_node("n2")}), "NODES,STATE\n2,idle\n");
