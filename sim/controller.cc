@@ -276,7 +276,7 @@ void Controller::run_history() {
   if (world_.history.synced() != world_.history.watermark()) schedule_history();
   if (!stored) return;
   core_.on_history(*stored);
-  world_.journal.tell(HistoryStored{*stored});
+  world_.journal.send(HistoryStored{*stored});
 }
 
 void Controller::plan_consumed(Seq until) {
@@ -305,7 +305,7 @@ void Controller::run_planner() {
           [this, plan = *plan] { core_.on_plan(plan, now()); });
   }
   checkpoints_->write_if_due(planner_.state(),
-                             [&](ToJournal message) { world_.journal.tell(std::move(message)); });
+                             [&](ToJournal message) { world_.journal.send(std::move(message)); });
 }
 
 void Controller::schedule_search() {
@@ -331,7 +331,7 @@ void Controller::lead_beyond(Epoch epoch) {
   later(Duration(), [this] { world_.crash_controller(); });
 }
 
-void Controller::fetch_blob(BlobId id) { world_.journal.tell(FetchBlob{id, 0}); }
+void Controller::fetch_blob(BlobId id) { world_.journal.send(FetchBlob{id, 0}); }
 
 void Controller::on_blob(BlobId id, Result<std::string> bytes) {
   when_running([this, id, bytes = std::move(bytes)] {

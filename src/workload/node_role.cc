@@ -174,45 +174,17 @@ std::optional<Error> NodeRole::check_identity(const RegisterNode& hello) {
   return std::nullopt;
 }
 
-Result<NodeIndex> NodeRole::on_register(const RegisterNode& hello) {
-  const auto index = state_.nodes().find_by_name(hello.node_name);
-  if (!index) {
-    return fail(ErrorCode::kNotFound,
-                fmt::format("no node {} in the configuration", hello.node_name),
-                "add a NodeName line for it, or start the agent with --name of one that is there");
-  }
-  NodeLink& link = links_[index->value()];
-  // Two agents under one name would each start the node's steps. One that has died is replaced as
-  // soon as it counts as silent.
-  const bool is_heard =
-      now() - std::max(link.last_contact, timeout_since_) <= roles_.options.silence;
-  if (link.is_connected && link.agent_id != hello.agent_id && is_heard) {
-    return fail(ErrorCode::kAlreadyExists,
-                fmt::format("node {} has an agent already", hello.node_name),
-                "stop the other agent first; one that is gone is forgotten after a few seconds");
-  }
-  const Node& node = state_.nodes().at(*index);
-  // The boot id changes with each boot, the machine id stays. The same machine booted anew has lost
-  // its processes; another machine under this name leaves them running elsewhere.
-  const bool is_same_boot = node.status.boot_id.empty() || node.status.boot_id == hello.boot_id;
-  const bool is_same_machine =
-      is_same_boot || (!hello.machine_id.empty() && hello.machine_id == node.status.machine_id);
-  const bool is_given_up = (node.status.conditions & node_condition::kDown) != 0;
-  if (!is_same_machine && !node.jobs.empty() && !is_given_up) {
-    return fail(
-        ErrorCode::kAlreadyExists,
-        fmt::format("node {} is another machine, whose jobs may still run", hello.node_name),
-        "stop this agent, or give it a name of its own; the other machine is given up when it has "
-        "been silent for SlurmdTimeout, or set down");
-  }
-  if (const auto refused = check_identity(hello)) return fail(*refused);
-  const bool is_foreign = !hello.cluster_id.empty() && hello.cluster_id != state_.cluster_id();
-  roles_.launches->forget_node(*index);  // its last connection's loss may not have been noticed
-  link.is_connected = true;
-  link.agent_id = hello.agent_id;
-  link.protocol = hello.protocol;
-  link.last_contact = now();
-  NodeRegistered event{*index,
+namespace {
+
+/// Whether the agent speaks after the boot in which the node was last heard of.
+bool is_same_boot(const NodeStatus& status, const RegisterNode& hello) {
+  return status.boot_id.empty() || status.boot_id == hello.boot_id;
+}
+
+/// What the agent says of the node, as an event that does not say yet why.
+NodeRegistered registration_of(NodeIndex index, const NodeConfig& config, const RegisterNode& hello,
+                               std::uint8_t return_to_service) {
+  NodeRegistered event{index,
                        hello.boot_id,
                        hello.boot_time,
                        hello.agent_start_time,
@@ -223,15 +195,51 @@ Result<NodeIndex> NodeRole::on_register(const RegisterNode& hello) {
                        node_condition::kUnknown | node_condition::kNotResponding,
                        "",
                        hello.machine_id,
-                       shortfall(node.config, hello)};
+                       shortfall(config, hello)};
   (event.shortfall.empty() ? event.clear_conditions : event.set_conditions) |=
       node_condition::kInvalid;
-  event.clear_conditions |= forgiven_by(state_.settings().return_to_service);
-  // No process outlives a boot, so that no agent will ever report the ends of what ran before it.
-  if (!is_same_boot) fail_jobs_on(*index, fmt::format("node {} restarted", hello.node_name));
-  // The registration names all that is there: fences are put up anew from it.
-  link.fenced.clear();
-  link.fenced_steps.clear();
+  event.clear_conditions |= forgiven_by(return_to_service);
+  return event;
+}
+
+}  // namespace
+
+/// Errors: kAlreadyExists: another agent, or another machine whose jobs may still run, has the
+/// node's name; those of check_identity().
+Status NodeRole::check_hello(NodeIndex index, const RegisterNode& hello) {
+  const NodeLink& link = links_[index.value()];
+  // Two agents under one name would each start the node's steps. One that has died is replaced as
+  // soon as it counts as silent.
+  const bool is_heard =
+      now() - std::max(link.last_contact, timeout_since_) <= roles_.options.silence;
+  if (link.is_connected && link.agent_id != hello.agent_id && is_heard) {
+    return fail(ErrorCode::kAlreadyExists,
+                fmt::format("node {} has an agent already", hello.node_name),
+                "stop the other agent first; one that is gone is forgotten after a few seconds");
+  }
+  const Node& node = state_.nodes().at(index);
+  // The boot id changes with each boot, the machine id stays. The same machine booted anew has lost
+  // its processes; another machine under this name leaves them running elsewhere.
+  const bool is_same_machine =
+      is_same_boot(node.status, hello) ||
+      (!hello.machine_id.empty() && hello.machine_id == node.status.machine_id);
+  const bool is_given_up = (node.status.conditions & node_condition::kDown) != 0;
+  if (!is_same_machine && !node.jobs.empty() && !is_given_up) {
+    return fail(
+        ErrorCode::kAlreadyExists,
+        fmt::format("node {} is another machine, whose jobs may still run", hello.node_name),
+        "stop this agent, or give it a name of its own; the other machine is given up when it has "
+        "been silent for SlurmdTimeout, or set down");
+  }
+  if (const auto refused = check_identity(hello)) return fail(*refused);
+  return {};
+}
+
+/// The registration names all that is there: steps of ours of which the state knows nothing are
+/// ended.
+void NodeRole::fence_strangers(NodeIndex index, const RegisterNode& hello) {
+  const Node& node = state_.nodes().at(index);
+  const bool is_foreign = !hello.cluster_id.empty() && hello.cluster_id != state_.cluster_id();
   std::size_t others = 0;  // steps there of runs of ours, of which the state knows nothing
   StepId other;
   // A step that the agent names is one of these: it runs or has ended as the state has it (nothing
@@ -246,12 +254,12 @@ Result<NodeIndex> NodeRole::on_register(const RegisterNode& hello) {
         !is_foreign && holds_node ? own_step(job, known.id, known.launch_key) : nullptr;
     if (own != nullptr && (own->is_running() || known.phase == StepPhase::kEnded)) continue;
     if (!goes_on_here) {
-      if (known.phase != StepPhase::kEnded) fence_job(*index, known.id.job, known.id.attempt);
+      if (known.phase != StepPhase::kEnded) fence_job(index, known.id.job, known.id.attempt);
       continue;
     }
     // One that has ended is in nobody's way, unless another is to be started under its number.
     if (known.phase == StepPhase::kEnded && job->run->find_step(known.id.step) == nullptr) continue;
-    fence_step(*index, known.id, known.launch_key);
+    fence_step(index, known.id, known.launch_key);
     if (others++ == 0) other = known.id;
   }
   if (others > 0) {
@@ -262,6 +270,32 @@ Result<NodeIndex> NodeRole::on_register(const RegisterNode& hello) {
                     hello.node_name, other.job.value(), other.step,
                     others == 1 ? "" : fmt::format(" and {} more", others - 1)));
   }
+}
+
+Result<NodeIndex> NodeRole::on_register(const RegisterNode& hello) {
+  const auto index = state_.nodes().find_by_name(hello.node_name);
+  if (!index) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no node {} in the configuration", hello.node_name),
+                "add a NodeName line for it, or start the agent with --name of one that is there");
+  }
+  TRY(check_hello(*index, hello));
+  const Node& node = state_.nodes().at(*index);
+  const bool is_booted_since = !is_same_boot(node.status, hello);
+  NodeLink& link = links_[index->value()];
+  roles_.launches->forget_node(*index);  // its last connection's loss may not have been noticed
+  link.is_connected = true;
+  link.agent_id = hello.agent_id;
+  link.protocol = hello.protocol;
+  link.last_contact = now();
+  NodeRegistered event =
+      registration_of(*index, node.config, hello, state_.settings().return_to_service);
+  // No process outlives a boot, so that no agent will ever report the ends of what ran before it.
+  if (is_booted_since) fail_jobs_on(*index, fmt::format("node {} restarted", hello.node_name));
+  // The registration names all that is there: fences are put up anew from it.
+  link.fenced.clear();
+  link.fenced_steps.clear();
+  fence_strangers(*index, hello);
   // The planner keeps away from a node that does not respond: it counts as one until others' work
   // is gone (welcome_back).
   if (link.is_fenced()) {
@@ -270,7 +304,7 @@ Result<NodeIndex> NodeRole::on_register(const RegisterNode& hello) {
   }
   event.reason = reason_of(event, node.status);
   engine_.emit(std::move(event));
-  reconcile(*index, hello, is_same_boot);
+  reconcile(*index, hello, !is_booted_since);
   return *index;
 }
 

@@ -67,6 +67,8 @@ class NodeRole {
   TimePoint now() const { return engine_.now(); }
   void mark(NodeIndex node, ConditionChange what, std::optional<std::string> fault = std::nullopt);
   std::optional<Error> check_identity(const RegisterNode& hello);
+  Status check_hello(NodeIndex node, const RegisterNode& hello);
+  void fence_strangers(NodeIndex node, const RegisterNode& hello);
   bool fence_step(NodeIndex node, const StepId& step, std::uint64_t launch_key);
   bool fence_job(NodeIndex node, JobId job, std::uint32_t attempt);
   void end_alone(NodeIndex node, const StepId& step, std::uint64_t launch_key);

@@ -42,7 +42,7 @@ def test_workspaces_and_projects(cluster):
         refused(cluster, f"there is a workspace named {name} already", "workspace", "create", name)
     muster(cluster, "project", "delete", "vision", "cifar")
     shown = web.get(f"experiments/{experiment}")["experiment"]
-    assert (shown["projectId"], shown["projectName"], shown["workspaceName"]) == (1, "Uncategorized", "vision")
+    assert (shown["projectId"], shown["projectName"], shown["workspaceName"]) == (1, "Uncategorized", "Uncategorized")
     muster(cluster, "workspace", "delete", "vision")
     assert web.get(f"experiments/{experiment}")["experiment"]["workspaceName"] == "Uncategorized"
     (cluster.work / "lost.yaml").write_text("name: l\nentrypoint: 'true'\nsearcher: {name: single, metric: m}\nworkspace: vision\nproject: cifar\n")

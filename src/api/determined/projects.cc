@@ -548,7 +548,9 @@ kj::Promise<HttpReply> delete_template(ApiPort& port, HttpRequest request) {
 
 }  // namespace
 
-void add_project_routes(Router& router) {
+namespace {
+
+void add_workspace_routes(Router& router) {
   router.add(
       Method::kGet, "/api/v1/workspaces", "Workspaces",
       [](ApiPort& port, HttpRequest request) {
@@ -567,15 +569,6 @@ void add_project_routes(Router& router) {
              });
   router.add(Method::kPatch, "/api/v1/workspaces/{workspace}", "Call a workspace otherwise",
              patch_workspace);
-  router.add(Method::kPatch, "/api/v1/projects/{project}",
-             "Call a project otherwise, or describe it", patch_project);
-  router.add(Method::kPut, "/api/v1/projects/{project}/notes", "Set the notes of a project",
-             [](ApiPort& port, HttpRequest request) {
-               return set_notes(port, std::move(request), false);
-             });
-  router.add(
-      Method::kPost, "/api/v1/projects/{project}/notes", "Add a note to a project",
-      [](ApiPort& port, HttpRequest request) { return set_notes(port, std::move(request), true); });
   for (const auto& [what, kind] : {std::pair("workspaces", DocumentKind::kWorkspace),
                                    std::pair("projects", DocumentKind::kProject)}) {
     for (const bool is_archived : {true, false}) {
@@ -588,6 +581,18 @@ void add_project_routes(Router& router) {
           });
     }
   }
+}
+
+void add_routes_of_projects(Router& router) {
+  router.add(Method::kPatch, "/api/v1/projects/{project}",
+             "Call a project otherwise, or describe it", patch_project);
+  router.add(Method::kPut, "/api/v1/projects/{project}/notes", "Set the notes of a project",
+             [](ApiPort& port, HttpRequest request) {
+               return set_notes(port, std::move(request), false);
+             });
+  router.add(
+      Method::kPost, "/api/v1/projects/{project}/notes", "Add a note to a project",
+      [](ApiPort& port, HttpRequest request) { return set_notes(port, std::move(request), true); });
   router.add(
       Method::kGet, "/api/v1/workspaces/{workspace}/projects", "Projects of a workspace",
       [](ApiPort& port, HttpRequest request) {
@@ -606,6 +611,9 @@ void add_project_routes(Router& router) {
              });
   router.add(Method::kPost, "/api/v1/experiments/{experiment}/move",
              "Move an experiment to a project", move_experiment);
+}
+
+void add_template_routes(Router& router) {
   router.add(
       Method::kGet, "/api/v1/templates", "Templates of configurations",
       [](ApiPort& port, HttpRequest request) {
@@ -624,6 +632,14 @@ void add_project_routes(Router& router) {
   router.add(Method::kPatch, "/api/v1/templates/{template}",
              "Store another configuration as a template", patch_template);
   router.add(Method::kDelete, "/api/v1/templates/{template}", "Delete a template", delete_template);
+}
+
+}  // namespace
+
+void add_project_routes(Router& router) {
+  add_workspace_routes(router);
+  add_routes_of_projects(router);
+  add_template_routes(router);
 }
 
 }  // namespace muster::api

@@ -159,10 +159,10 @@ void GatewayHost::receive(ExpiredLogsAsked&) {
   channels_.logs.push(ExpiredLogs{expired_logs(gateway_.state(), cluster_now())});
 }
 void GatewayHost::receive(LogFindings& found) {
-  gateway_.keep(gateway_.act_upon(std::move(found.findings))
-                    .then([this, token = found.token](std::optional<Error> error) {
-                      channels_.logs.push(FindingsDone{token, std::move(error)});
-                    }));
+  gateway_.detach(gateway_.act_upon(std::move(found.findings))
+                      .then([this, token = found.token](std::optional<Error> error) {
+                        channels_.logs.push(FindingsDone{token, std::move(error)});
+                      }));
 }
 void GatewayHost::receive(HistoryAnswer& answer) {
   histories_.close(answer.token, std::move(answer.slice));

@@ -181,11 +181,11 @@ class Listener final : private kj::TaskSet::ErrorHandler {
     const TcpPeer peer = tcp_peer(*connection);
     const auto entry =
         book_.acquire(peer.name, peer.user && (*peer.user == operator_ || peer.user->value() == 0));
-    if (entry.place == nullptr) return refuse(*connection);
+    if (entry.slot == nullptr) return refuse(*connection);
     kj::HttpServer& server = entry.must_prove ? proving_ : server_;
     // With the connection its part of the limits ends.
     tasks_.add(
-        server.listenHttp(kj::mv(connection)).attach(kj::heap<api::Counter::Place>(entry.place)));
+        server.listenHttp(kj::mv(connection)).attach(kj::heap<api::Counter::Slot>(entry.slot)));
   }
   /// As far as the socket takes it at once: nobody is waited for.
   static void refuse(kj::AsyncIoStream& connection) {
@@ -237,37 +237,40 @@ api::OwnHosts own_hosts(const DaemonOptions& options) {
   return api::OwnHosts(names);
 }
 
+/// What handlers are told of this controller. A user without an entry goes by number.
+api::ApiPort::ServerSettings server_settings_of(const DaemonOptions& options,
+                                                const ServedHttp& served) {
+  api::ApiPort::ServerSettings settings;
+  settings.token_key = served.token_key;
+  settings.cluster_id = served.cluster_id;
+  settings.cluster_name = options.cluster_name;
+  settings.version = options.version;
+  settings.address = served.address;
+  settings.operator_user = UserId(options.operator_uid);
+  for (const std::uint32_t uid : options.operators) settings.operators.push_back(UserId(uid));
+  settings.operator_group = GroupId(::getegid());
+  settings.services_port = served.services_port;
+  settings.services_url = options.http.services_url;
+  settings.token_days = options.http.token_days;
+  settings.site_defaults = options.site_defaults;
+  std::vector<char> buffer(1 << 16);
+  passwd entry{};
+  passwd* found = nullptr;
+  const bool is_known =
+      ::getpwuid_r(options.operator_uid, &entry, buffer.data(), buffer.size(), &found) == 0 &&
+      found != nullptr;
+  settings.operator_name = is_known ? found->pw_name : std::to_string(options.operator_uid);
+  return settings;
+}
+
 }  // namespace
 
 void run_http(Channels& channels, QueryReplica& replica, const DaemonOptions& options,
               const ServedHttp& served) {
   const OwnWords words;
   auto io = kj::setupAsyncIo();
-  api::ApiPort::ServerSettings server_settings;
-  server_settings.token_key = served.token_key;
-  server_settings.cluster_id = served.cluster_id;
-  server_settings.cluster_name = options.cluster_name;
-  server_settings.version = options.version;
-  server_settings.address = served.address;
-  server_settings.operator_user = UserId(options.operator_uid);
-  for (const std::uint32_t uid : options.operators)
-    server_settings.operators.push_back(UserId(uid));
-  server_settings.operator_group = GroupId(::getegid());
-  server_settings.services_port = served.services_port;
-  server_settings.services_url = options.http.services_url;
-  server_settings.token_days = options.http.token_days;
-  server_settings.site_defaults = options.site_defaults;
-  std::vector<char> buffer(1 << 16);
-  passwd entry{};
-  passwd* found = nullptr;
-  // A user without an entry goes by number.
-  const bool is_known =
-      ::getpwuid_r(options.operator_uid, &entry, buffer.data(), buffer.size(), &found) == 0 &&
-      found != nullptr;
-  server_settings.operator_name = is_known ? found->pw_name : std::to_string(options.operator_uid);
-
   GatewayHost host(channels, channels.http, kHttpTokens, replica, io, options.http);
-  HttpThread thread(host, io, std::move(server_settings));
+  HttpThread thread(host, io, server_settings_of(options, served));
   kj::HttpHeaderTable::Builder builder;
   const api::HeaderIds ids(builder);
   const auto table = builder.build();

@@ -377,6 +377,48 @@ Status read_again(const std::string& conf_path, const DaemonOptions& running,
   return {};
 }
 
+/// Null: what this run dies of will not be known; a full disk is no reason to stay away.
+std::unique_ptr<CrashRecord> open_crash_record(const DaemonOptions& options) {
+  auto opened = CrashRecord::open(options.state_folder + "/crash_note");
+  if (opened.has_value()) return std::move(*opened);
+  log_line(opened.error().text() + ": what this run dies of will not be known");
+  return nullptr;
+}
+
+/// The job over which the last runs died; 0: none. Twice over the same job is no accident.
+JobId suspect_of(const CrashRecord* record) {
+  const std::uint32_t deaths = record == nullptr ? 0 : record->deaths();
+  if (deaths == 0) return JobId();
+  log_line(fmt::format("the last run ended while it worked on job {}: {} in a row",
+                       record->last_job().value(), deaths));
+  return deaths >= kDeathsMax ? record->last_job() : JobId();
+}
+
+/// The roles that have a thread each, as they were recovered.
+struct Roles {
+  SearchRole search;
+  LogBook book;
+  PlannerRole planner{sched::PlanOptions()};
+};
+
+/// Starts what follows the core. Detached: the threads end with the process. Requires: all of it
+/// lives as long.
+void start_followers(Channels& channels, Recovered& recovered, Roles& roles,
+                     CrashRecord* crash_record, const DaemonOptions& options) {
+  std::thread([&] { run_journal(channels, *recovered.journal, options); }).detach();
+  if (const auto tidy = recovered.journal->tidy_beside())
+    std::thread([&channels, tidy] { run_tidier(channels, tidy); }).detach();
+  std::thread([&] { run_forecasts(channels); }).detach();
+  std::thread([&] { run_history(channels, *recovered.history); }).detach();
+  std::thread([&] { run_logs(channels, *recovered.logs, roles.book); }).detach();
+  std::thread([&] { run_lookup(channels); }).detach();
+  std::thread([&] { run_mail(channels); }).detach();
+  std::thread([&] { run_search(channels, roles.search); }).detach();
+  std::thread([&channels, &roles, &recovered, crash_record] {
+    run_planner(channels, roles.planner, recovered.start.report, crash_record);
+  }).detach();
+}
+
 int run(const std::string& conf_path, const Handover& before) {
   // In an order in which each part finds what it needs: configuration, lock, crash record, stores
   // and lead, replay, history, HTTP's sockets, replicas, the sockets of clients and agents; threads
@@ -388,18 +430,8 @@ int run(const std::string& conf_path, const Handover& before) {
   // Before anything is opened: two controllers must not write one state.
   lock_state(options.state_folder);
 
-  auto opened = CrashRecord::open(options.state_folder + "/crash_note");
-  if (!opened.has_value())
-    log_line(opened.error().text() +
-             ": what this run dies of will not be known");  // a full disk is no reason to stay away
-  const std::unique_ptr<CrashRecord> crash_record =
-      opened.has_value() ? std::move(*opened) : nullptr;
-  const std::uint32_t deaths = crash_record == nullptr ? 0 : crash_record->deaths();
-  // Twice over the same job is no accident.
-  const JobId suspect = deaths >= kDeathsMax ? crash_record->last_job() : JobId();
-  if (deaths > 0)
-    log_line(fmt::format("the last run ended while it worked on job {}: {} in a row",
-                         crash_record->last_job().value(), deaths));
+  const std::unique_ptr<CrashRecord> crash_record = open_crash_record(options);
+  const JobId suspect = suspect_of(crash_record.get());
   auto channels = std::make_unique<Channels>();
   ServedHttp served;
   ChannelCorePort port(*channels, crash_record.get(), setup->conf.cluster.settings.mail_program,
@@ -411,7 +443,7 @@ int run(const std::string& conf_path, const Handover& before) {
   if (!recovered.has_value()) die("recovery: " + recovered.error().text());
   store_unprojected(*recovered, mark_of(core.state()), options);
   core.on_history(recovered->history->watermark());
-  PlannerRole planner{sched::PlanOptions()};
+  Roles roles;
   auto metrics = wait_for_room(
       options, [&] { return open_sqlite_metrics({options.state_folder + "/metrics.db"}); });
   if (!metrics.has_value()) die(options.state_folder + "/metrics.db: " + metrics.error().text());
@@ -431,7 +463,7 @@ int run(const std::string& conf_path, const Handover& before) {
   replica.set_boot_time(wall_time());
   replica.set_http_warning(http->warning);
   // Copies, which share specifications and other immutable parts.
-  planner.state().copy_from(core.state());
+  roles.planner.state().copy_from(core.state());
   replica.state().copy_from(core.state());
   std::unique_ptr<QueryReplica> http_replica;
   channels->is_http_served = http->listen_fd >= 0;
@@ -440,10 +472,8 @@ int run(const std::string& conf_path, const Handover& before) {
     http_replica = std::make_unique<QueryReplica>(options.host, options.version, http->address);
     http_replica->state().copy_from(core.state());
   }
-  SearchRole search;
-  search.load(core.state());
-  LogBook book;
-  book.load(core.state());
+  roles.search.load(core.state());
+  roles.book.load(core.state());
   log_line(fmt::format("epoch {}: recovered {} jobs at batch {}", recovered->epoch.value(),
                        core.state().jobs().size(), core.state().seq().value()));
 
@@ -455,19 +485,7 @@ int run(const std::string& conf_path, const Handover& before) {
       wait_for_room(options, [&] { return listen_unix(options.agent_socket, 0600); });
   if (!agent_fd.has_value()) die(agent_fd.error().text());
 
-  // Detached: they end with the process.
-  std::thread([&] { run_journal(*channels, *recovered->journal, options); }).detach();
-  if (const auto tidy = recovered->journal->tidy_beside())
-    std::thread([&channels = *channels, tidy] { run_tidier(channels, tidy); }).detach();
-  std::thread([&] { run_forecasts(*channels); }).detach();
-  std::thread([&] { run_history(*channels, *recovered->history); }).detach();
-  std::thread([&] { run_logs(*channels, *recovered->logs, book); }).detach();
-  std::thread([&] { run_lookup(*channels); }).detach();
-  std::thread([&] { run_mail(*channels); }).detach();
-  std::thread([&] { run_search(*channels, search); }).detach();
-  std::thread([&] {
-    run_planner(*channels, planner, recovered->start.report, crash_record.get());
-  }).detach();
+  start_followers(*channels, *recovered, roles, crash_record.get(), options);
   std::thread([&] {
     run_core(*channels, core, port, options, *agent_fd,
              begin_core(*recovered, setup->conf, core.state(), suspect, before.is_clock_believed));

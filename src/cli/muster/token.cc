@@ -108,16 +108,15 @@ Result<HttpAccess> find_http(Session& session, Duration life) {
   // given.
   ping.kind = QueryKind::kPing;
   const Page found = TRY(session.query(ping));
-  if (!found.ping || found.ping->http_address.empty()) {
-    return fail(ErrorCode::kFailedPrecondition, "this cluster does not serve HTTP",
-                "set MusterHttp=HOST:PORT in its slurm.conf");
-  }
   // The token comes over the socket of commands, where the kernel says who asks: no password is
   // needed.
   Query token;
   token.kind = QueryKind::kToken;
   token.until = wall_now() + life;
+  // Where HTTP is not served the answer says why not.
   const Page given = TRY(session.query(token));
+  if (!found.ping || found.ping->http_address.empty())
+    return fail(ErrorCode::kUnavailable, "HTTP has only now begun to be served", "try again");
   return HttpAccess{"http://" + found.ping->http_address, given.bytes};
 }
 
