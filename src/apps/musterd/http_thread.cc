@@ -204,11 +204,11 @@ class Listener final : private kj::TaskSet::ErrorHandler {
     const TcpPeer peer = tcp_peer(*connection);
     const auto entry =
         book_.acquire(peer.name, peer.user && (*peer.user == operator_ || peer.user->value() == 0));
-    if (entry.place == nullptr) return refuse(*connection);
+    if (entry.slot == nullptr) return refuse(*connection);
     kj::HttpServer& server = entry.must_prove ? proving_ : server_;
     // With the connection its part of the limits ends.
     tasks_.add(
-        server.listenHttp(kj::mv(connection)).attach(kj::heap<api::Counter::Place>(entry.place)));
+        server.listenHttp(kj::mv(connection)).attach(kj::heap<api::Counter::Slot>(entry.slot)));
   }
   /// As far as the socket takes it at once: nobody is waited for.
   static void refuse(kj::AsyncIoStream& connection) {

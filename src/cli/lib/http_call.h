@@ -22,9 +22,9 @@ struct HttpCall {
 /// it cannot be reached.
 Result<Json> call_http(Session& session, const HttpAccess& access, const HttpCall& call);
 
-/// Hands the answer's bytes on as they come; `take`: what it refuses ends the call. Errors: as
+/// Hands the answer's bytes on as they come; `receive`: what it refuses ends the call. Errors: as
 /// above; kUnavailable also when the answer breaks off.
 Status stream_http(Session& session, const HttpAccess& access, const HttpCall& call,
-                   const std::function<Status(std::string_view bytes)>& take);
+                   const std::function<Status(std::string_view bytes)>& receive);
 
 }  // namespace muster::cli
