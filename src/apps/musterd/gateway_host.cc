@@ -159,7 +159,7 @@ void GatewayHost::receive(ExpiredLogsAsked&) {
   channels_.logs.push(ExpiredLogs{expired_logs(gateway_.state(), cluster_now())});
 }
 void GatewayHost::receive(LogFindings& found) {
-  gateway_.keep(gateway_.act_upon(std::move(found.findings))
+  gateway_.detach(gateway_.act_upon(std::move(found.findings))
                     .then([this, token = found.token](std::optional<Error> error) {
                       channels_.logs.push(FindingsDone{token, std::move(error)});
                     }));
