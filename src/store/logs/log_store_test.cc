@@ -548,7 +548,7 @@ class Story : public testing::DiskStory {
       ASSERT_NO_FATAL_FAILURE(check());
     }
   }
-  std::uint64_t kept() const { return lines_; }
+  std::uint64_t stored() const { return lines_; }
 
  private:
   void reopen() {
@@ -740,12 +740,12 @@ class Story : public testing::DiskStory {
 
 TEST(LogStoreProperty, AnswersAsTheModel) {
   const testing::StorySum sum = testing::run_stories<Story>(25, false);
-  EXPECT_GT(sum.kept, 30'000U);
+  EXPECT_GT(sum.stored, 30'000U);
 }
 
 TEST(LogStoreProperty, NothingAcknowledgedIsLostOrDoubledWhateverTheDiskDoes) {
   const testing::StorySum sum = testing::run_stories<Story>(80, true);
-  EXPECT_GT(sum.kept, 10'000U);
+  EXPECT_GT(sum.stored, 10'000U);
   EXPECT_GT(sum.refused, 100U);
 }
 

@@ -434,7 +434,7 @@ class MetricStory : public testing::DiskStory {
       ASSERT_NO_FATAL_FAILURE(check());
     }
   }
-  std::uint64_t kept() const { return model_.size(); }
+  std::uint64_t stored() const { return model_.size(); }
 
  private:
   void reopen() {
@@ -743,12 +743,12 @@ class MetricStory : public testing::DiskStory {
 
 TEST(MetricStoreProperty, AnswersAsTheModel) {
   const testing::StorySum sum = testing::run_stories<MetricStory>(40, false);
-  EXPECT_GT(sum.kept, 10'000U);
+  EXPECT_GT(sum.stored, 10'000U);
 }
 
 TEST(MetricStoreProperty, NothingAcknowledgedIsLostOrDoubledWhateverTheDiskDoes) {
   const testing::StorySum sum = testing::run_stories<MetricStory>(100, true);
-  EXPECT_GT(sum.kept, 10'000U);
+  EXPECT_GT(sum.stored, 10'000U);
   EXPECT_GT(sum.refused, 100U);
 }
 
