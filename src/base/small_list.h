@@ -13,10 +13,10 @@
 
 namespace muster {
 
-/// Set as a whole and read as a vector. Up to kInline values (by default eight bytes of them) lie
-/// inside; where there are more, all are on the heap. Size: 12 bytes for values of one, two or four
-/// bytes, 16 for values of eight. A pointer or iterator is valid until the list is changed or
-/// moved.
+/// A list that is set as a whole and read as a vector. Up to kInline values (by default eight bytes
+/// of them) lie inside; where there are more, all are on the heap. Size: 12 bytes for values of
+/// one, two or four bytes, 16 for values of eight. A pointer or iterator is valid until the list is
+/// changed or moved.
 template <class T, std::size_t kInline = 8 / sizeof(T)>
 class SmallList {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -54,7 +54,8 @@ class SmallList {
     CHECK(size_ > 0);
     return *begin();
   }
-  /// Cost: O(size), with an allocation: a list that grows value by value is built as a vector.
+  /// Appends a value. Cost: O(size), with an allocation: a list that grows value by value is built
+  /// as a vector.
   void push_back(T value) {
     std::vector<T> values = to_vector();
     values.push_back(value);

@@ -81,9 +81,9 @@ struct JobSpec {
   UserId user;
   GroupId group;
 
-  /// Texts parsed, and numbers as given: the partition's and the cluster's defaults are filled in
-  /// by resource_need() (state/resource_need.h), which leaves it as it is. `task_count` is what was
-  /// given with -n or what follows from the other options. Invariant past the door
+  /// The texts as parsed and the numbers as given: the partition's and the cluster's defaults are
+  /// filled in by resource_need() (state/resource_need.h), which leaves it as it is. `task_count`
+  /// is what was given with -n or what follows from the other options. Invariant past the door
   /// (slurm/request_text.h): its lists are what the texts kGresPerNode, kGresPerJob, kGresPerTask,
   /// kFeatures, kPrefer, kNodeList and kExcludeList say.
   ResourceRequest request;

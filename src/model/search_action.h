@@ -1,5 +1,5 @@
-// What a search decides: trials to create, to take further and to stop, and that it is over.
-// Journalled as they are, so that replay never repeats a search's arithmetic.
+// The decisions of a search: which trials to create, to continue and to stop, and that it is over.
+// They are journalled as they are, so that replay never repeats a search's arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ enum class StopCause : std::uint8_t {
   kClosed = 4,      ///< the client of a custom search closed it
 };
 
-/// The whole of it: rank 0 is the best of `count` at that rung, the first `cut` of which go on.
+/// A stop's reason in full: rank 0 is the best of `count` at that rung, the first `cut` of which go
+/// on.
 struct StopReason {
   StopCause cause = StopCause::kTrained;
   std::uint32_t bracket = 0;
@@ -36,8 +37,8 @@ struct StopReason {
   friend bool operator==(const StopReason&, const StopReason&) = default;
 };
 
-/// A new trial. Without a target it trains until it ends by itself or is stopped; with one until
-/// the first report at or past it, and waits there.
+/// Creates a trial. Without a target it trains until it ends by itself or is stopped; with one
+/// until the first report at or past it, and waits there.
 struct CreateTrial {
   TrialIndex trial;
   std::uint32_t seed = 0;  ///< below 2^31
@@ -49,13 +50,13 @@ struct CreateTrial {
       {};  ///< the uuid of the checkpoint that it begins with; empty: none of its own
   friend bool operator==(const CreateTrial&, const CreateTrial&) = default;
 };
-/// A waiting trial trains on.
+/// Lets a waiting trial train on.
 struct ContinueTrial {
   TrialIndex trial;
   std::uint64_t target = 0;
   friend bool operator==(const ContinueTrial&, const ContinueTrial&) = default;
 };
-/// A trial ends as completed, whether it trains or waits.
+/// Ends a trial as completed, whether it trains or waits.
 struct StopTrial {
   TrialIndex trial;
   StopReason reason;
@@ -87,8 +88,8 @@ enum class SearchVerb : std::uint8_t {
   kShutDown = 3,       ///< the search ends, with `outcome`
   kSetProgress = 4,    ///< of the search as a whole
 };
-/// What the client of a custom search wants done. Trials are named by the client's own request ids.
-/// Source: Determined up to 0.37, searcher operations.
+/// An operation that the client of a custom search asks for. Trials are named by the client's own
+/// request ids. Source: Determined up to 0.37, searcher operations.
 struct SearchOperation {
   SearchVerb verb = SearchVerb::kCreate;
   std::string request;

@@ -160,9 +160,9 @@ void GatewayHost::receive(ExpiredLogsAsked&) {
 }
 void GatewayHost::receive(LogFindings& found) {
   gateway_.detach(gateway_.act_upon(std::move(found.findings))
-                    .then([this, token = found.token](std::optional<Error> error) {
-                      channels_.logs.push(FindingsDone{token, std::move(error)});
-                    }));
+                      .then([this, token = found.token](std::optional<Error> error) {
+                        channels_.logs.push(FindingsDone{token, std::move(error)});
+                      }));
 }
 void GatewayHost::receive(HistoryAnswer& answer) {
   histories_.close(answer.token, std::move(answer.slice));
