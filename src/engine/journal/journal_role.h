@@ -51,7 +51,8 @@ class JournalRole {
     /// The pause between two pieces of a truncation while messages come in.
     Duration truncation_pause = Duration::milliseconds(50);
   };
-  /// Begins with the journal as it is. `boot`: the number of the machine's boot (JournalClock).
+  /// Holds references: journal, reserve and port outlive it. `boot`: the number of the machine's
+  /// boot (JournalClock).
   JournalRole(Journal& journal, DiskReserve& reserve, JournalRolePort& port, std::uint64_t boot,
               const Bounds& bounds);
   JournalRole(Journal& journal, DiskReserve& reserve, JournalRolePort& port, std::uint64_t boot)
