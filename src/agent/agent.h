@@ -109,8 +109,8 @@ class Agent {
     TimePoint answer_by;  ///< when its supervisor must have said something since it was told to
                           ///< end; unset: it need not
     std::optional<StepDone> done;
-    bool is_end_due = false;  ///< it is to be told when its output is stored, or has had its time
-    TimePoint due_since;      ///< unset until the next tick
+    bool is_end_due = false;       ///< it waits for its output to be stored, for a time
+    TimePoint due_since;           ///< unset until the next tick
     std::vector<ToAgent> waiting;  ///< orders until the supervisor dials in
   };
   void send(const FromAgent& message) {
@@ -148,7 +148,7 @@ class Agent {
   AgentWorld& world_;
   std::map<StepId, Step> steps_;
   std::vector<LaunchStep> launches_;
-  std::set<std::pair<JobId, std::uint32_t>> terminated_;  ///< jobs whose cleanness is to be told
+  std::set<std::pair<JobId, std::uint32_t>> terminated_;  ///< jobs that are to be reported clean
   using PastStep = std::pair<StepId, std::uint64_t>;
   std::set<PastStep>
       past_;  ///< acknowledged steps with the keys of their launches, and ended runs, the newest
@@ -157,7 +157,7 @@ class Agent {
   /// What ran here before this agent: steps that its spool does not know. Looked for once, at the
   /// first registration.
   std::optional<Leftovers> left_;
-  bool has_unrecorded_ = false;  ///< the spool did not take a step that was found
+  bool has_unrecorded_ = false;  ///< the spool did not record a step that was found
   std::set<StepId> strangers_;   ///< leftovers that nobody named, to be cleaned up
   TimePoint last_heartbeat_;
   TimePoint last_tick_;

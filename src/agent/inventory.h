@@ -1,4 +1,4 @@
-// Finds out what this host has: hwloc tells processors and memory, the kernel identity and load.
+// Finds out what this host has: processors and memory by hwloc, identity and load by the kernel.
 #pragma once
 
 #include "model/agent_message.h"

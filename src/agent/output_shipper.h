@@ -55,7 +55,7 @@ class OutputShipper {
     std::uint64_t spool_bytes =
         std::uint64_t{1}
         << 30;  ///< more than that is not kept: the oldest of the longest file goes
-    Duration timeout = Duration::seconds(10);  ///< then an answer is taken for lost
+    Duration timeout = Duration::seconds(10);  ///< then an answer counts as lost
   };
   OutputShipper(OutputWorld& world, Options options) : world_(world), options_(options) {}
 

@@ -47,9 +47,9 @@ class SmallList {
   const T* end() const { return begin() + size_; }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  /// Requires: i < size(); not checked.
+  /// Returns element i. Requires: i < size(); not checked.
   const T& operator[](std::size_t i) const { return begin()[i]; }
-  /// Requires: the list is not empty; checked.
+  /// Returns the first element. Requires: the list is not empty; checked.
   const T& front() const {
     CHECK(size_ > 0);
     return *begin();
@@ -68,7 +68,7 @@ class SmallList {
   }
 
  private:
-  /// Requires: the list is empty and owns nothing.
+  /// Copies the values into the list. Requires: the list is empty and owns nothing.
   void set(const T* values, std::size_t count) {
     size_ = static_cast<std::uint32_t>(count);
     T* place = reinterpret_cast<T*>(bytes_);

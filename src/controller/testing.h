@@ -104,7 +104,7 @@ class Rig : public JournalPort, public CorePort {
   bool is_history_behind = false;  ///< it has stored nothing of what is published from now on
   std::vector<BlobId> fetched;
   std::vector<std::string> warnings;
-  Epoch met_epoch;  ///< that the core was told to lead beyond
+  Epoch met_epoch;  ///< that the core was ordered to lead beyond
   TimePoint now;
   PlannerRole planner{sched::PlanOptions()};
   Core core{Core::Options{"test"}, *this, *this};

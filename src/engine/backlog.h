@@ -1,4 +1,4 @@
-// How far the threads that follow the core are behind, and whether it may take up further commands.
+// How far the threads that follow the core are behind, and whether it may handle further commands.
 #pragma once
 
 #include <cstddef>

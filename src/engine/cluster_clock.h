@@ -7,7 +7,7 @@
 // while (believed_after), and is then followed at once by an event that moves every running job's
 // times along (ClockStepped).
 //
-// A jump that is taken back before it is believed leaves no trace.
+// A jump that is undone before it is believed leaves no trace.
 #pragma once
 
 #include <optional>

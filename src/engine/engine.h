@@ -81,8 +81,8 @@ class Engine {
   /// Executes the command, after what has ended in this turn has had its consequences. Its answer
   /// leaves through EnginePort::reply, once it is durable. A command that came before under the
   /// same number from the same user is not executed again and gets the first answer. A command is
-  /// atomic: when one of its requests is refused, none of it is done; only what a module takes as a
-  /// whole is done part by part.
+  /// atomic: when one of its requests is refused, none of it is done; only what a module accepts as
+  /// a whole is done part by part.
   void on_command(Command command);
   /// Advances the time: calls every module's on_tick(), then the timers that are due, at most a
   /// thousand; the others fire with the next ticks. Does nothing before start().
@@ -197,7 +197,7 @@ class Engine {
 
   // These hold for one turn.
   TimePoint now_;
-  std::deque<Event> events_;  ///< a module may add some while one is told
+  std::deque<Event> events_;  ///< a module may add some while it is shown one
   std::vector<BlobWrite> new_blobs_;
   std::vector<HistoryRecord> history_;
   std::vector<std::pair<std::uint64_t, std::vector<Reply>>> replies_;

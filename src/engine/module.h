@@ -1,6 +1,6 @@
 // A module is a part of the controller that contributes to each turn.
 //
-//   command ─▶ take | handle ─▶ draft ─▶ applied ─▶ after_event, of every module
+//   command ─▶ accept | handle ─▶ draft ─▶ applied ─▶ after_event, of every module
 //   timer, agent message, tick, work ─▶ events ─▶ after_event, of every module
 //   end of the turn: settle, of every module, until no more events are added ─▶ one batch
 // Each kind of request and of timer belongs to one module (module_of.h); every module sees all

@@ -20,7 +20,7 @@ class PageWriter {
   /// `detail` concerns jobs alone, as in encode_page().
   explicit PageWriter(QueryDetail detail = QueryDetail::kFull) : detail_(detail) {}
 
-  /// Requires with kRow: the job has a specification.
+  /// Adds a view. Requires with kRow: the job has a specification.
   void add(JobView job);
   void add(StepView step);
   void add(ExperimentView experiment);

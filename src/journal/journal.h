@@ -46,7 +46,7 @@ class Journal {
   /// Acquires the leadership: a fencing epoch above every earlier one, and above `beyond`.
   virtual Result<Epoch> acquire_leadership(Epoch beyond = Epoch(0)) = 0;
   /// Stores the batches in one transaction, durable on return; `clock` tells when. Requires:
-  /// numbers without a gap after last(). Errors: kConflict when another controller has taken the
+  /// numbers without a gap after last(). Errors: kConflict when another controller has acquired the
   /// lead; the caller must stop.
   virtual Status append(const std::vector<EventBatchRef>& batches,
                         const JournalClock& clock = {}) = 0;

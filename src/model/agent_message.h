@@ -51,7 +51,7 @@ struct LaunchStep {
   Bytes environment;
   std::string cluster_name;
   std::string node_name;                 ///< of this node
-  std::uint32_t node_rank = 0;           ///< this node's place in the step
+  std::uint32_t node_rank = 0;           ///< this node's position in the step
   std::uint32_t job_node_rank = 0;       ///< and in the job
   std::string job_node_list;             ///< host list text
   std::vector<std::uint32_t> job_cpus;   ///< CPUs per node of the job
@@ -72,7 +72,7 @@ struct LaunchStep {
   bool is_file_append = false;
   std::uint8_t kill_on_bad_exit = 0;
   std::vector<std::string>
-      variables;  ///< NAME=VALUE, over the job's environment: what its trial is told
+      variables;  ///< NAME=VALUE, over the job's environment: those of its trial
   /// Absolute paths. Each stands in the tasks' view as an empty folder of the step's own, shared by
   /// its tasks on this node, which nobody else sees and which ends with the step.
   std::vector<std::string> private_folders;
@@ -204,7 +204,7 @@ struct RegisterNode {
   std::vector<KnownStep> steps;
   std::string cluster_id;      ///< of the controller that the node served last; empty: none
   Epoch epoch;                 ///< the highest that it has met there
-  JobId job_floor;             ///< the highest job that it was told to start there
+  JobId job_floor;             ///< the highest job that it was ordered to start there
   std::uint64_t agent_id = 0;  ///< drawn when the agent started: tells two agents of one name apart
   std::string machine_id;      ///< the same after a reboot; empty: not known
   /// The bytes of the spool that could not be read when the controller last said what they may have

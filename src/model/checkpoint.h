@@ -18,7 +18,7 @@ enum class CheckpointState : std::uint8_t {
   kCompleted = 1,  ///< whole
   kError = 2,
   kDeleted = 3,
-  kPartiallyDeleted = 4,  ///< some of its files were taken away
+  kPartiallyDeleted = 4,  ///< some of its files were deleted
 };
 
 /// Immutable: a change is another value under the same uuid.

@@ -233,7 +233,7 @@ struct ExperimentChanged {
   ExperimentId experiment;
   std::optional<ExperimentState> state;
   std::optional<ExperimentLabels> labels;
-  std::optional<std::uint32_t> max_concurrent;  ///< the search is told of it
+  std::optional<std::uint32_t> max_concurrent;  ///< an input of the search
   std::optional<std::uint32_t> max_slots;       ///< from which that came
   std::string detail;                           ///< why, in words; empty: as it was
   std::optional<CheckpointRetention> retention;

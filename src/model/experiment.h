@@ -209,7 +209,7 @@ struct Trial {
   std::string hparams;                  ///< a JSON object
   std::optional<std::uint64_t> target;  ///< units of training until it waits
   std::optional<TrialIndex> clone_of;
-  bool is_waiting = false;  ///< it has reached its target, and its search has not taken it further
+  bool is_waiting = false;  ///< it has reached its target, and its search has not continued it
   std::optional<StopReason> stop;  ///< why its search ended it
   bool is_invalid = false;         ///< it said that its hyperparameters make no sense
   std::uint32_t restarts = 0;      ///< failures of its own that it was started again after
@@ -274,7 +274,7 @@ struct ImportedTrial {
 enum class StopCall : std::uint8_t {
   kPreempt = 0,  ///< back to the queue
   kPause = 1,    ///< back to the queue and held
-  kRung = 2,     ///< it has reached its target: held until the search takes it further
+  kRung = 2,     ///< it has reached its target: held until the search continues it
   kSearch = 3,   ///< its search ended the trial: COMPLETED
   kCancel = 4,   ///< its user did: CANCELED
 };

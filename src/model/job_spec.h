@@ -61,7 +61,7 @@ enum class JobText : std::uint8_t {
   kCount = 42,
 };
 
-/// Whether the job shares its nodes. kDefault follows the partition.
+/// How the job shares its nodes. kDefault follows the partition.
 enum class Sharing : std::uint8_t { kDefault = 0, kExclusive = 1, kShared = 2, kExclusiveUser = 3 };
 
 /// How the job came to be, which decides who runs what.

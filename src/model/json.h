@@ -14,8 +14,8 @@
 
 namespace muster {
 
-/// Null, a boolean, a whole number, a number, a text, a list or an object. Whole numbers and
-/// numbers differ: 1 is not 1.0.
+/// A JSON value: null, a boolean, a whole number, a number, a text, a list or an object. Whole
+/// numbers and numbers differ: 1 is not 1.0.
 class Json {
  public:
   struct Member;

@@ -41,7 +41,7 @@ struct NodeConfig {
   friend bool operator==(const NodeConfig&, const NodeConfig&) = default;
 };
 
-/// Why a node takes no new work; the bits of `NodeStatus::conditions`. kDown and kDrain stand as
+/// Why a node accepts no new work; the bits of `NodeStatus::conditions`. kDown and kDrain stand as
 /// long as one of their causes does: what sets or lifts them names a cause, and never them.
 namespace node_condition {
 inline constexpr std::uint16_t kDown = 1U << 0;           ///< nothing runs there

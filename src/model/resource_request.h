@@ -51,7 +51,7 @@ struct ResourceRequest {
   std::vector<GresAmount> gres_per_job;
   std::vector<GresAmount> gres_per_task;
   FeatureConstraint features;
-  FeatureConstraint preferred;  ///< nodes that are taken where the job can start on them at once
+  FeatureConstraint preferred;  ///< nodes that are used where the job can start on them at once
   std::vector<std::string> required_nodes;  ///< sorted; all must be in the allocation
   std::vector<std::string> excluded_nodes;  ///< sorted
 

@@ -20,7 +20,7 @@ using TrialIndex = Id<struct TrialIndexTag, std::uint32_t>;
 enum class StopCause : std::uint8_t {
   kTrained = 0,     ///< it has had all the training that the search gives
   kRungCut = 1,     ///< others were better at a rung
-  kReplaced = 2,    ///< a copy of a better member takes its place
+  kReplaced = 2,    ///< a copy of a better member replaces it
   kSearchOver = 3,  ///< it waited, and the search goes no further
   kClosed = 4,      ///< the client of a custom search closed it
 };
@@ -82,9 +82,9 @@ enum class TrialExit : std::uint8_t {
 };
 
 enum class SearchVerb : std::uint8_t {
-  kCreate = 0,  ///< a trial with these hyperparameters; it begins once it is told how far to train
+  kCreate = 0,         ///< a trial with these hyperparameters; it waits for kValidateAfter to begin
   kValidateAfter = 1,  ///< it trains until it has had `length` units since its beginning
-  kClose = 2,          ///< it ends when it has done what it was told to
+  kClose = 2,          ///< it ends when it has done its operations
   kShutDown = 3,       ///< the search ends, with `outcome`
   kSetProgress = 4,    ///< of the search as a whole
 };

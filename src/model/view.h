@@ -246,7 +246,7 @@ enum class QueryKind : std::uint8_t {
 /// expanded file names and texts that are not in kBriefTexts.
 enum class QueryDetail : std::uint8_t { kRow = 0, kBrief = 1, kFull = 2, kWhy = 3 };
 
-/// Requires for kHistory: `since` < `until`.
+/// A query and its parameters. Requires for kHistory: `since` < `until`.
 struct Query {
   QueryKind kind = QueryKind::kJobs;
   QueryDetail detail = QueryDetail::kFull;

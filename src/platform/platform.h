@@ -71,7 +71,7 @@ class Platform final : public Module, public RunPolicy {
   struct Handler;
   /// An experiment whose state has changed, and of whose trials some may not know it yet.
   struct CarriedOn {
-    std::size_t next = 0;  ///< trial to look at, by its place in the experiment's list
+    std::size_t next = 0;  ///< trial to look at, by its index in the experiment's list
     Identity by;
   };
 

@@ -16,7 +16,7 @@ namespace muster::sched {
 /// Why a job does not start on the fast path. The answer is final for now: the next plan looks at
 /// the job again.
 enum class Hesitation : std::uint8_t {
-  kNotReady = 0,  ///< held, not yet eligible, throttled, or its partitions take no work
+  kNotReady = 0,  ///< held, not yet eligible, throttled, or its partitions accept no work
   kNoRoom = 1,    ///< does not fit beside what runs and is planned, or is too costly to place
   kOutranked =
       2,  ///< a job of equal or higher rank could use those nodes and the plan has not weighed it
@@ -33,7 +33,7 @@ struct FastMemo {
   std::uint64_t config_revision = 0;
   std::uint64_t revision = 0;  ///< the snapshot's when the rest was right; 0: never
   BestFitOrder order;
-  NodeSet with_cpus;  ///< nodes on which not every CPU is taken: no other takes a task
+  NodeSet with_cpus;  ///< nodes on which some CPU is free: no other can carry a task
 };
 
 /// Starts `job` (or one element of it) now if that delays no window of `plan` and uses nothing that

@@ -39,7 +39,7 @@ std::string output_folder(std::string_view spool);
 struct OutputFileName {
   StepId step;
   TrialId trial;
-  std::uint32_t node_rank = 0;  ///< this node's place in the step
+  std::uint32_t node_rank = 0;  ///< this node's position in the step
   std::uint32_t rank = 0;
   LogStream stream = LogStream::kStdout;
   std::uint32_t runs_before = 0;  ///< of the trial's former jobs

@@ -28,7 +28,7 @@ class Catalog {
   /// Returns all documents of a kind below `parent`, or below any where that is 0, in rising order
   /// of ids. Cost: O(documents of the kind).
   std::vector<DocumentRef> all(DocumentKind kind, std::uint32_t parent = 0) const;
-  /// Whether a document names the checkpoint, so that it must not be deleted. Cost: O(log names).
+  /// True when a document names the checkpoint, so that it must not be deleted. Cost: O(log names).
   bool names_checkpoint(std::string_view uuid) const { return checkpoints_.contains(uuid); }
   /// Returns the id for the next new document of a kind: above every id that the kind has had, so
   /// that none is given twice, also after remove().

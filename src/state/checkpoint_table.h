@@ -42,7 +42,7 @@ class CheckpointTable {
   /// what became of each checkpoint. Requires: the job has one; checked.
   Collection end(JobId job);
   const std::map<JobId, Collection>& collections() const { return collections_; }
-  /// Whether a collection that has not ended names the checkpoint.
+  /// True when a collection that has not ended names the checkpoint.
   bool is_going(const std::string& uuid) const { return going_.contains(uuid); }
 
   const std::map<TrialId, std::vector<CheckpointRef>>& by_trial() const { return by_trial_; }

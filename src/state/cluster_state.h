@@ -1,7 +1,7 @@
 // The whole state of a cluster: a function of the journal's batches, equal in every replica that
 // applied the same.
 //
-// `apply` is pure: it reads no clock, does no I/O, draws no chance and takes no decision. What it
+// `apply` is pure: it reads no clock, does no I/O, draws no chance and makes no decision. What it
 // finds impossible (an unknown id, a CPU given twice) is a bug of whoever made the event, and stops
 // the process before it spreads.
 #pragma once

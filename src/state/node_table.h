@@ -37,7 +37,7 @@ class NodeTable {
  public:
   /// Sets the configuration of nodes 0, 1, …; what lies beyond the known ones is added. Conditions
   /// and grants stay, and so does a known node beyond the end of `nodes`. Requires: no node changes
-  /// its name or its place; checked.
+  /// its name or its index; checked.
   void configure(const std::vector<NodeConfig>& nodes);
   /// Returns the node; null: there is none.
   const Node* find(NodeIndex index) const {

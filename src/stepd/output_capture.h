@@ -41,7 +41,7 @@ class OutputCapture {
   RankSplitter& splitter_of(const StreamOf& task);
   struct File {
     int fd = -1;                ///< below 0: it could not be opened yet
-    std::uint64_t missing = 0;  ///< bytes that the disk did not take since it last took some
+    std::uint64_t missing = 0;  ///< bytes that the disk refused since it last accepted some
   };
   std::string path_of(const StreamOf& stream) const;
   void reserve_room();

@@ -1,5 +1,5 @@
 // How large the parts of a launch may be: script or code, and environment go to a node in one
-// message. One rule for every door that they come by.
+// message. There is one rule for every way in.
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,7 @@ struct HttpRequest {
       query;          ///< decoded, in order; a name may stand several times
   std::string bytes;  ///< the body
   Caller caller;
-  std::vector<std::string> arguments = {};  ///< what stood in the pattern's places
+  std::vector<std::string> arguments = {};  ///< the values of the pattern's variables
   TcpPeer peer = {};                        ///< who is at the other end
   std::string accept = {};                  ///< the header of that name
   std::function<bool()> has_left =

@@ -46,7 +46,7 @@ class Router {
  private:
   std::vector<Route> routes_;
   std::map<std::size_t, std::vector<std::size_t>>
-      by_size_;  ///< places in `routes_` by the number of parts
+      by_size_;  ///< indices in `routes_` by the number of parts
 };
 
 /// Checks a request's parameters. Errors: kInvalidArgument: a parameter of the request's is not the

@@ -13,7 +13,7 @@ namespace muster::daemon {
 struct Handover {
   bool goes_on = false;            ///< true: this process executed itself
   bool is_clock_believed = false;  ///< the wall clock has jumped, and is followed
-  Epoch lead_beyond;               ///< the lead is taken beyond this
+  Epoch lead_beyond;               ///< the lead is acquired beyond this
   ConfTexts conf;                  ///< the configuration; without any its files are read
   std::vector<int> sockets;        ///< HTTP's, which listen: see HandedSockets
 };

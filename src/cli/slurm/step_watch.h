@@ -81,7 +81,7 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   kj::AutoCloseFd error_file_;   ///< -1: to standard error
   int output_fd_ = 1;
   int error_fd_ = 2;
-  std::vector<int> unwritable_;  ///< descriptors that take no more
+  std::vector<int> unwritable_;  ///< descriptors that accept no more
   bool is_unread_ = false;       ///< one of them is a pipe without a reader
   std::uint64_t dropped_ = 0;    ///< bytes of output that had nowhere to go
   TaskReport report_;

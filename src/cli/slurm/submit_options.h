@@ -35,7 +35,7 @@ struct SubmitOptions {
   bool is_exclusive = false;
   bool is_whole = false;
   bool is_export_given = false;
-  bool is_nodes_written = false;  ///< -N was given, not taken over from the job's SLURM_NNODES
+  bool is_nodes_written = false;  ///< -N was given, not copied from the job's SLURM_NNODES
   std::optional<JobId> inside;    ///< --jobid, SLURM_JOB_ID
   std::string cluster;            ///< -M: this cluster's name, written out
   std::optional<std::uint32_t> umask;

@@ -39,7 +39,7 @@ Reply report_trial(Draft& draft, const ReportTrial& report, const Identity& iden
 Reply flag_trial(Draft& draft, const FlagTrial& flag, const Identity& identity);
 
 /// Drafts what a search decided: trials with their jobs, stops, continuations. A decision that was
-/// taken already, or of an experiment that is not searching any more, drafts nothing. Errors:
+/// made already, or of an experiment that is not searching any more, drafts nothing. Errors:
 /// kResourceExhausted: to be asked again.
 Reply decide(Draft& draft, const SearchDecision& decision);
 

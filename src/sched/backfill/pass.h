@@ -43,7 +43,7 @@ struct PassMemo {
     bool is_available = false;        ///< with the nodes in service
     SharedNodes allowed;              ///< of its nodes, those in service
     std::uint64_t room_revision = 0;  ///< the snapshot's when `room` was right; 0: never
-    NodeSet room;      ///< nodes that could take a task of it, windows and conditions aside
+    NodeSet room;      ///< nodes that could carry a task of it, windows and conditions aside
     SharedNodes open;  ///< `room` in service; null: not worked out since one of the two changed
     std::uint32_t open_count = 0;
     WindowMemo window;
@@ -70,7 +70,7 @@ class Lane {
     SharedNodes allowed;
     NodeLimits limits;
     Fitter fitter;
-    SharedNodes room = {};  ///< of `allowed`, what could take a task when the pass began
+    SharedNodes room = {};  ///< of `allowed`, what could carry a task when the pass began
     std::uint32_t room_count = 0;
     /// The nodes of `room` that may still accept a task; none: not looked at yet.
     std::optional<NodeSet> live = {};

@@ -18,7 +18,8 @@ class Availability {
   virtual ~Availability() = default;
   /// Returns what is free on the node. Lifetime: the view holds until the next call.
   virtual NodeFree at(NodeIndex node) const = 0;
-  /// Not null: every node has all that it ever has, so that nodes of one class are alike.
+  /// Returns the inventory when every node has all that it ever has, so that nodes of one class are
+  /// alike; else null.
   virtual const ClusterInventory* whole() const { return nullptr; }
 };
 

@@ -40,15 +40,15 @@ std::optional<Candidate> candidate_at(const Fitter& fitter, NodeIndex node, Node
 enum class Effort : std::uint8_t {
   kQuick,  ///< only what some hundred steps find: for threads that others wait for
   kFull,
-  kVerdict,  ///< as far as can be told whether there is any
+  kVerdict,  ///< as far as can be found out whether there is any
 };
 
 /// What a search for a placement may cost, and what it notices.
 struct Seeking {
   Effort effort = Effort::kFull;
   std::vector<NodeIndex>* dead =
-      nullptr;                ///< gains the nodes looked at that take not even one task
-  std::uint64_t cost = 0;     ///< out: grows by the steps that were taken for tasks and devices at
+      nullptr;                ///< gains the nodes looked at that cannot carry even one task
+  std::uint64_t cost = 0;     ///< out: grows by the steps that were made for tasks and devices at
                               ///< once, some 50 ns each
   bool is_undecided = false;  ///< out: where nothing was found, there may be something all the same
 };

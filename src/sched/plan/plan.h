@@ -2,7 +2,7 @@
 // stands in its way.
 //
 //   ClusterSnapshot ──Planner::plan──▶ Plan ──┬─ starts      to be committed in this order
-//                                             ├─ windows     future room that nobody may take away
+//                                             ├─ windows     future room that nobody else may use
 //                                             ├─ successors  whose turn it is when room appears
 //                                             (fast_path.h) └─ outcomes    explained by reasons.h
 // Policy: EASY backfilling (Lifka, JSSPP 1995; Mu'alem & Feitelson, IEEE TPDS 12(6), 2001),
@@ -100,7 +100,7 @@ struct Plan {
   std::vector<Window> windows;        ///< in the order of rank
   std::vector<Successor> successors;  ///< best first
   std::vector<ShapeOutcome>
-      outcomes;              ///< rising by (shape, place of the partition in the shape's list)
+      outcomes;              ///< rising by (shape, index of the partition in the shape's list)
   std::uint64_t effort = 0;  ///< what placing tasks and devices at once has cost (Seeking::cost):
                              ///< no part of what was decided
   friend bool operator==(const Plan& a, const Plan& b) {

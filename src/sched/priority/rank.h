@@ -16,7 +16,7 @@ namespace muster::sched {
 struct Rank {
   std::int64_t priority = 0;
   TimePoint submit_time;
-  JobId place;  ///< the job whose place it has: itself, as a rule
+  JobId place;  ///< the job whose position it has: itself, as a rule
   JobId job;
   friend constexpr std::strong_ordering operator<=>(const Rank& a, const Rank& b) {
     if (a.priority != b.priority) return b.priority <=> a.priority;

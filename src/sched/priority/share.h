@@ -17,7 +17,7 @@ struct SharedJob {
   std::uint32_t group = 0;     ///< its experiment
   std::uint32_t priority = 0;  ///< of its experiment: less goes first
   double weight = 1;           ///< of its experiment, above 0
-  double slots = 1;            ///< that it takes
+  double slots = 1;            ///< that it uses
 };
 
 /// Returns the rank of each job, by its new position. Groups of less priority number come first; of

@@ -42,11 +42,11 @@ struct PendingJob {
   Duration time_limit = Duration::infinite();  ///< effective
   std::int64_t priority = 0;                   ///< higher first
   TimePoint submit_time;                       ///< as it counts in the queue
-  JobId place;                                 ///< whose place in the queue it has; 0: its own
+  JobId place;                                 ///< whose position in the queue it has; 0: its own
   TimePoint eligible_time;                     ///< not before this (--begin); unset: at once
   PendingReason hold = PendingReason::kNone;   ///< held, dependent, over a limit: not schedulable
   UserId user;
-  std::uint32_t element_count = 1;  ///< equal elements still waiting; each start takes one
+  std::uint32_t element_count = 1;  ///< equal elements still waiting; each start uses one
   std::uint32_t throttle = 0;       ///< elements running at once; 0: no limit
   std::uint32_t running_count = 0;  ///< elements of the array running now
   friend bool operator==(const PendingJob&, const PendingJob&) = default;
@@ -73,7 +73,7 @@ using ShapeIndex = Id<struct ShapeTag, std::uint32_t>;
 /// all of them.
 struct Shape {
   std::uint64_t serial =
-      0;  ///< unlike that of every other shape there ever was; 0: the place is vacant
+      0;  ///< unlike that of every other shape there ever was; 0: the entry is vacant
   Duration time_limit;
   PartitionList partitions;
   /// The demand in the first partition. `demand.feasible_nodes`: nodes that can carry at least one

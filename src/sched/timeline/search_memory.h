@@ -29,7 +29,7 @@ struct SearchSums {
 /// The nodes at one instant of a search.
 struct SearchState {
   TimePoint time;
-  FreeTable future;  ///< free then, windows that have begun counted as taken
+  FreeTable future;  ///< free then, windows that have begun counted as used
   std::vector<Candidate>
       candidates;   ///< per node, as at its last change; no tasks: it carries nothing
   SearchSums sums;  ///< of the candidates

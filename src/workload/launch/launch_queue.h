@@ -75,7 +75,7 @@ class LaunchQueue {
     std::map<UserId, std::deque<LaunchPart>> waiting;
     std::deque<UserId> turns;  ///< those with parts in `waiting`, the next one first
     std::optional<UnderWay> under_way;
-    std::uint64_t ready = 0;  ///< its place among the nodes that are ready; 0: it is not
+    std::uint64_t ready = 0;  ///< its position among the nodes that are ready; 0: it is not
   };
   /// Nodes to which nothing is being sent and whose next part is the user's, in the order in which
   /// they became so.

@@ -63,7 +63,7 @@ struct StepProgress {
 struct HeardStart {
   TimePoint time;
   StepId step;
-  std::size_t part = 0;  ///< place in the step's layout
+  std::size_t part = 0;  ///< position in the step's layout
 };
 
 }  // namespace muster

@@ -70,7 +70,7 @@ class PlanReporter {
   JobWords words_;
   std::size_t pages_at_first_ = 0;
   std::vector<JobId> windowed_;     ///< in the report before
-  std::vector<Reported> reported_;  ///< by the shape's place
+  std::vector<Reported> reported_;  ///< by the shape's index
   std::uint64_t revision_ = 0;
 };
 

@@ -11,7 +11,7 @@
 
 namespace muster {
 
-/// Errors of every function: Slurm's text in `message`, the cause and the way out in `detail`.
+/// The functions' errors have Slurm's text in `message`, the cause and the way out in `detail`.
 namespace requests {
 
 /// Cancels or signals what the filter names. Signals go to `orders`. There is one outcome per job
