@@ -22,7 +22,7 @@ class Lab {
   ExperimentId create(const std::string& yaml, bool is_paused = false);
   Reply ask(const std::string& yaml, bool is_paused = false);
   /// Lets the search decide and the planner plan until nothing moves.
-  void settle();
+  void run_until_idle();
   const Experiment& experiment(ExperimentId id = ExperimentId(1)) const {
     return *rig.core.state().experiments().find(id);
   }

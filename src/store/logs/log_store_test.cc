@@ -646,9 +646,9 @@ class Story : public testing::DiskStory {
     if (disk_.is_gone()) return;
     disk_.heal();
     if (rng_.chance(0.5)) reopen();
-    if (store_ != nullptr) settle();
+    if (store_ != nullptr) decide_late();
   }
-  void settle() {
+  void decide_late() {
     if (!late_) return;
     for (const LogOwner owner : owners()) {
       const bool differs = texts_of(model_.lines(owner)) != texts_of(late_->lines(owner)) ||
@@ -672,7 +672,7 @@ class Story : public testing::DiskStory {
   }
 
   void check() {
-    settle();
+    decide_late();
     lines_ = 0;
     for (const LogOwner owner : owners()) {
       SCOPED_TRACE(fmt::format("owner {} {}", static_cast<int>(owner.kind), owner.id));

@@ -506,7 +506,7 @@ class MetricStory : public testing::DiskStory {
     for (const MetricReport& report : batch) expected.push_back(after.append(report));
     const auto outcomes = store_->append(batch);
     if (!outcomes.has_value()) return unsettled(outcomes.error(), std::move(after));
-    settle(expected != *outcomes);
+    decide_late(expected != *outcomes);
     if (expected != *outcomes) {  // only where a refused change is there all the same
       MetricModel again = model_;
       expected.clear();
@@ -562,7 +562,7 @@ class MetricStory : public testing::DiskStory {
     late_ = std::move(after);
     if (!disk_.is_gone()) decide_by_check();
   }
-  void settle(bool is_late) {
+  void decide_late(bool is_late) {
     if (is_late && late_) model_ = std::move(*late_);
     late_.reset();
   }
@@ -570,7 +570,7 @@ class MetricStory : public testing::DiskStory {
     if (!late_) return;
     const bool is_late = fingerprint_of_store() == fingerprint_of(*late_) &&
                          fingerprint_of(*late_) != fingerprint_of(model_);
-    settle(is_late);
+    decide_late(is_late);
   }
   std::vector<std::string> fingerprint_of(const MetricModel& model) {
     std::vector<std::string> all;
