@@ -76,7 +76,7 @@ void say_anything(std::string_view input) {
         } else {
           cluster.hear(NodeIndex(kind % 2), message);
         }
-        if (kind % 8 == 0) cluster.settle();
+        if (kind % 8 == 0) cluster.run_until_idle();
         break;
       }
       case 2: {

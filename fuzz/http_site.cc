@@ -111,7 +111,7 @@ class Port final : public api::ApiPort {
             FUZZ_EXPECT(!reply.error || reply.error->code != ErrorCode::kInternal,
                         "refused as a fault of ours: " + reply.error->text());
           }
-          cluster().settle();
+          cluster().run_until_idle();
           return replies;
         });
   }

@@ -19,7 +19,7 @@ void ask_for_anything(std::string_view input) {
     const auto kind = static_cast<unsigned char>(choice);
     const Identity& who = kind % 4 == 0 ? testing::kBob : testing::kAlice;
     if (const auto request = through_the_wire(likely_request(rng))) cluster.submit(who, {*request});
-    if (kind % 3 == 0) cluster.settle();
+    if (kind % 3 == 0) cluster.run_until_idle();
     if (kind % 17 == 0) cluster.pass(Duration::seconds(kind));
     if (kind % 5 == 0) {
       Query query;

@@ -39,7 +39,7 @@ class Calls final : public ClientCalls, public AgentCalls {
         .gateway()
         .submit(testing::kAlice, std::move(requests), id)
         .then([this](std::vector<Reply> replies) {
-          cluster().settle();
+          cluster().run_until_idle();
           return replies;
         });
   }
@@ -63,7 +63,7 @@ class Calls final : public ClientCalls, public AgentCalls {
   ClusterIdentity cluster_identity() const override { return {"cluster", Epoch(1)}; }
   bool agent_message(NodeIndex node, AgentSender&, const FromAgent& message) override {
     cluster().hear(node, message);
-    cluster().settle();
+    cluster().run_until_idle();
     return true;
   }
   void agent_lost(NodeIndex, AgentSender&, const std::vector<SignalStep>&) override {}

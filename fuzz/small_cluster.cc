@@ -73,7 +73,7 @@ SmallCluster::SmallCluster(kj::AsyncIoContext& io, const ClusterStart& start)
 
 void SmallCluster::fill() {
   ask(kAlice, submit_of(job(JobKind::kBatch, "runs")));
-  settle();
+  run_until_idle();
   auto waits = job(JobKind::kBatch, "waits");
   waits->request.task_count = 8;
   waits->request.min_nodes = waits->request.max_nodes = 2;
@@ -84,9 +84,9 @@ void SmallCluster::fill() {
   ask(kAlice, submit_of(array));
   ask(kAlice, submit_of(job(JobKind::kInteractive, "allocation")));
   ask(kBob, submit_of(job(JobKind::kBatch, "bobs")));
-  settle();
+  run_until_idle();
   ask(kAlice, experiment_of(std::string(kExperiment)));
-  settle();
+  run_until_idle();
 }
 
 // Not through the gateway: clusters are made in the middle of calls, where nothing may be waited
@@ -103,7 +103,7 @@ void SmallCluster::ask(const Identity& identity, Request request) {
 std::vector<Reply> SmallCluster::submit(const Identity& identity, std::vector<Request> requests) {
   auto promise = gateway_.submit(identity, std::move(requests), RequestId());
   for (int i = 0; i < 3 && !promise.poll(io_.waitScope); ++i) {
-    settle();
+    run_until_idle();
     pass(Duration::seconds(2));
   }
   if (!promise.poll(io_.waitScope)) return {};
@@ -171,7 +171,7 @@ void SmallCluster::follow() {
   });
 }
 
-void SmallCluster::settle() {
+void SmallCluster::run_until_idle() {
   for (int i = 0; i < 20; ++i) {
     const std::size_t before = rig_.published.size();
     follow();

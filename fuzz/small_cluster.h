@@ -47,7 +47,7 @@ class SmallCluster final : private GatewayPort {
   bool hear(NodeIndex node, const FromAgent& message);
   Result<NodeIndex> greet(const RegisterNode& hello);
   /// Lets the search decide and the planner plan, a bounded number of times.
-  void settle();
+  void run_until_idle();
   void pass(Duration span);
   /// The controller was stopped for so long.
   void stand_still(Duration span);

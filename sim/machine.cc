@@ -116,11 +116,11 @@ void Supervised::hear_exit(std::size_t i, ExitStatus status) {
     return;
   }
   logic_.on_task_exit(i, status, node.steady_now());
-  settle();
+  end_when_over();
 }
 
 /// After the last task the cgroup is found empty, a little later.
-void Supervised::settle() {
+void Supervised::end_when_over() {
   if (!logic_.is_tasks_over() || logic_.is_ended()) return;
   Machine& node = node_;
   node.world().timeline.after(Duration::microseconds(200), [this, &node, id = launch_.id] {

@@ -61,7 +61,7 @@ class Supervised final : public StepPort {
   void train();
   void end_task(std::size_t task, ExitStatus status);
   void hear_exit(std::size_t task, ExitStatus status);
-  void settle();
+  void end_when_over();
 
   Machine& node_;
   LaunchStep launch_;

@@ -230,7 +230,7 @@ TEST(RoleMatrix, EveryRequestOfClients) {
       for (const Request& request : row.before) {
         const Reply reply = cluster.submit(kAlice, {request}).at(0);
         ASSERT_FALSE(reply.error) << reply.error->text();
-        cluster.settle();
+        cluster.run_until_idle();
       }
       const std::size_t before = cluster.batches();
       const auto arrived = fuzz::through_the_wire(row.request);

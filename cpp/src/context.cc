@@ -304,7 +304,7 @@ std::string Checkpoint::store(std::int64_t steps_completed,
   chief.checkpoints->announce(uuid);
   try {
     write(state_.storage->begin(uuid));
-    chief.shipper->settle();  // the metrics that led there are kept too
+    chief.shipper->drain();  // the metrics that led there are kept too
     state_.storage->finish(uuid, metadata);
   } catch (...) {
     try {

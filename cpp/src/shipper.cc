@@ -40,14 +40,14 @@ void Shipper::put(MetricRow row) {
   changed_.notify_all();
 }
 
-void Shipper::settle() {
+void Shipper::drain() {
   std::unique_lock<std::mutex> lock(mutex_);
   const std::uint64_t until = put_count_;
   changed_.wait(lock, [&] { return done_count_ >= until; });
 }
 
 void Shipper::flush() {
-  settle();
+  drain();
   const std::lock_guard<std::mutex> lock(mutex_);
   throw_failure();
 }

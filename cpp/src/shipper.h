@@ -25,7 +25,7 @@ class Shipper {
   /// Returns when all that was put before is durable.
   void flush();
   /// As `flush`, but leaves failures to the next `put`.
-  void settle();
+  void drain();
   /// Ships what is left and ends the thread.
   void close();
 

@@ -12,7 +12,7 @@ from muster.moving import sender
 from muster.moving.__main__ import main
 from muster.moving.determined_dump import DumpReader
 from muster.moving.dump import array_of, open_dump, unescaped
-from muster.moving.records import MovingError, line_of, metrics_of, place_of, time_of
+from muster.moving.records import MovingError, line_of, metrics_of, storage_location, time_of
 
 KEYS = {"metrics": ("trial", "run", "group", "steps"), "checkpoint": ("uuid",), "model_version": ("model", "version")}
 
@@ -348,8 +348,8 @@ def test_texts_of_postgresql():
 
 def test_values_as_records_have_them():
     assert json.loads(line_of({"kind": "x", "a": None, "b": [math.nan, {"c": -math.inf}], "d": "ü"})) == {"kind": "x", "b": ["NaN", {"c": "-Infinity"}], "d": "ü"}
-    assert place_of({"type": "s3", "bucket": "b", "access_key": "k", "secret_key": "s", "prefix": None, "save_trial_best": 1}) == {"type": "s3", "bucket": "b"}
-    assert place_of(None) is None and place_of({"bucket": "b"}) is None
+    assert storage_location({"type": "s3", "bucket": "b", "access_key": "k", "secret_key": "s", "prefix": None, "save_trial_best": 1}) == {"type": "s3", "bucket": "b"}
+    assert storage_location(None) is None and storage_location({"bucket": "b"}) is None
     assert metrics_of({"loss": 1, "num_inputs": 3}) == {"metrics": {"loss": 1}, "batch_metrics": None}
 
 

@@ -139,7 +139,7 @@ def test_the_next_run_goes_on_from_it(s3, tmp_path):
     assert not (tmp_path / "run" / "checkpoints").exists()
     with core.init() as context:
         assert (context.info.run_id, context.info.latest_checkpoint) == (2, newer)
-        kept = context.checkpoint.keep_path(newer)
+        kept = context.checkpoint.hold_path(newer)
         assert (kept / "model").read_text() == "weights 2"
         context.checkpoint.delete(newer)
         assert context.checkpoint.latest() == older

@@ -63,7 +63,7 @@ def test_a_failure_that_nobody_saw_is_raised_at_the_end(tmp_path):
         with core.init(run_dir=tmp_path) as context:
             context.train.report_training_metrics(1, {"a": 1})
             context.train.report_training_metrics(1, {"a": 2})
-            context.train.settle()
+            context.train.drain()
 
 
 def test_the_scripts_own_error_comes_before_that(tmp_path, caplog):
@@ -71,7 +71,7 @@ def test_the_scripts_own_error_comes_before_that(tmp_path, caplog):
         with core.init(run_dir=tmp_path) as context:
             context.train.report_training_metrics(1, {"a": 1})
             context.train.report_training_metrics(1, {"a": 2})
-            context.train.settle()
+            context.train.drain()
             raise KeyError
     assert "while ending after KeyError: run 1 reported 'a'" in caplog.text
 

@@ -1,4 +1,4 @@
-// Who may act on which experiment, and which run of a trial may speak for it.
+// Decides who may act on which experiment, and which run of a trial may speak for it.
 #pragma once
 
 #include <string_view>
@@ -20,16 +20,17 @@ struct Readers {
   bool has(const Identity& identity) const;
 };
 Readers readers_of(const ClusterState& state, const Experiment& experiment);
-/// Errors: kPermissionDenied, with the way to be let in.
+/// Checks that the caller may read the experiment. Errors: kPermissionDenied, with the way to be
+/// let in.
 Status check_readable(const ClusterState& state, const Experiment& experiment,
                       const Identity& identity);
 
-/// The experiment, if it is there and the caller's. Errors: kNotFound, kPermissionDenied.
+/// Returns the experiment, if it is there and the caller's. Errors: kNotFound, kPermissionDenied.
 Result<const Experiment*> find_own(const ClusterState& state, ExperimentId id,
                                    const Identity& identity);
 
-/// The trial of a message from its present run, which counts from 1. Errors: as find_own;
-/// kFailedPrecondition: another run has taken over, or the trial has ended.
+/// Returns the trial of a message from its present run, which counts from 1. Errors: as find_own;
+/// kFailedPrecondition: another run has replaced it, or the trial has ended.
 Result<const Trial*> find_running(const ClusterState& state, TrialId id, std::uint32_t run,
                                   const Identity& identity);
 

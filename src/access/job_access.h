@@ -1,4 +1,4 @@
-// Who may act on which job.
+// Decides who may act on which job.
 #pragma once
 
 #include "model/job.h"

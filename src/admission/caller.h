@@ -1,4 +1,4 @@
-// What the gateway knows of a caller, and of what he has just sent.
+// What the gateway knows of a caller, and of the blob that the caller sent last.
 #pragma once
 
 #include <string>
@@ -19,15 +19,16 @@ struct CallerNames {
 /// bytes is cheaper than a digest. Thread: one.
 class LastBlob {
  public:
-  /// As prepared_blob(); bytes that equal the last ones get the last digest and share its copy.
+  /// Does as prepared_blob(); bytes that equal the last ones get the last digest and share its
+  /// copy.
   PreparedBlob prepared(Bytes bytes);
 
  private:
   PreparedBlob last_;
 };
 
-/// The bytes with their SHA-256. Null or empty bytes give an empty blob, whose bytes are null.
-/// Cost: O(bytes).
+/// Returns the bytes with their SHA-256. Null or empty bytes give an empty blob, whose bytes are
+/// null. Cost: O(bytes).
 PreparedBlob prepared_blob(Bytes bytes);
 
 }  // namespace muster

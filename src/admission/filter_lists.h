@@ -1,5 +1,5 @@
-// The lists of a filter of jobs: words of which each job is looked at. Thousands of jobs meet
-// thousands of words, so that they are sorted once, where a request comes in, and looked up by
+// The lists of a filter of jobs, whose words each job is compared with. Thousands of jobs meet
+// thousands of words, so that the lists are sorted once, where a request comes in, and searched by
 // halves.
 #pragma once
 

@@ -1,5 +1,5 @@
-// How long the texts of jobs and steps may be, and what may stand in them. Every replica keeps
-// every text, and what stands in lists is one line in other users' terminals and programs.
+// Bounds the texts of jobs and steps, and what may stand in them. Every replica stores every text,
+// and what stands in lists is one line in other users' terminals and programs.
 #pragma once
 
 #include <string_view>
@@ -14,8 +14,8 @@ namespace muster::admission {
 /// are shown with theirs escaped.
 bool is_one_line(std::string_view text);
 
-/// Asked at submission and after every edit. Errors: kInvalidArgument, naming the text, what is
-/// wrong with it and what is allowed.
+/// Checks a job's texts, at submission and after every edit. Errors: kInvalidArgument, naming the
+/// text, what is wrong with it and what is allowed.
 Status check_texts(const JobSpec& spec);
 Status check_texts(const StepSpec& spec);
 

@@ -1,4 +1,4 @@
-// The part of validating a job or a step that needs no state: done before the core, on the
+// The part of validating a job or a step that needs no state: it runs before the core, on the
 // gateway's thread.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace muster::admission {
 Result<PreparedRequest> prepare_submit(SubmitJob submit, const Identity& identity,
                                        const CallerNames& names, const ClusterSettings& settings,
                                        LastBlob& environments);
-/// The same for a step inside an allocation.
+/// Does the same for a step inside an allocation.
 Result<PreparedRequest> prepare_step(CreateStep create, LastBlob& environments);
 
 }  // namespace muster::admission

@@ -1,4 +1,4 @@
-// A run that is asked to stop, with time to write what it has.
+// Asks a run to stop, with time to write what it has.
 #pragma once
 
 #include "engine/draft.h"

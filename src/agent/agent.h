@@ -1,10 +1,10 @@
-// Decides for one node: which steps are launched, what is passed on, what is reported again after
-// either side was away. Single-threaded and without I/O of its own; the simulator runs this same
-// class.
+// Decides for one node which steps are launched, what is passed on, and what is reported again
+// after either side was away. Single-threaded and without I/O of its own; the simulator runs this
+// same class.
 //
-// A step here: launched, linked when its supervisor dials in, ended with StepDone, forgotten with
-// AcknowledgeStep. One without a living supervisor and without an end in the spool is cleaned up
-// after kSupervisorLostAfter, and has ended as lost.
+// A step on this node is launched, linked when its supervisor dials in, ended with StepDone, and
+// forgotten with AcknowledgeStep. One without a living supervisor and without an end in the spool
+// is cleaned up after kSupervisorLostAfter, and has ended as lost.
 #pragma once
 
 #include <deque>
@@ -31,27 +31,30 @@ class AgentWorld {
   virtual Result<TimePoint> launch(const std::vector<LaunchStep>& steps) = 0;
   virtual void send_step(const StepId& step, const ToAgent& message) = 0;
   virtual void forget(const StepId& step) = 0;
-  /// The end that a supervisor left in the spool.
+  /// Returns the end that a supervisor left in the spool.
   virtual std::optional<StepDone> find_end(const StepId& step) = 0;
-  /// Every step of which processes seem to be here, known to the spool or not, and whose they are:
-  /// anybody may say so of his own. Cost: looks at all processes.
+  /// Returns every step of which processes seem to be here, known to the spool or not, and their
+  /// users: anybody may say so of his own. Cost: looks at all processes.
   virtual Leftovers leftovers() = 0;
-  /// Whether the step's supervisor lives, linked or not.
+  /// True when the step's supervisor lives, linked or not.
   virtual bool has_supervisor(const StepId& step) = 0;
-  /// Records durably that the step was launched: it was found, and the spool did not know it.
+  /// Records durably that the step was launched, because it was found and the spool did not know
+  /// it.
   virtual Status record(const LaunchStep& brief) = 0;
   /// Ends whatever of the step is left without a supervisor. False: not all of it has gone yet.
   virtual bool clean_up(const StepId& step) = 0;
-  /// Ends a supervisor that does not answer: what it leaves is cleaned up.
+  /// Ends a supervisor that does not answer; what it leaves is cleaned up.
   virtual void end_supervisor(const StepId& step) = 0;
   virtual Heartbeat measure() = 0;
-  /// Whether steps could be started now: asked for after a refusal, of the spool's or of a
+  /// Checks whether steps could be started now: called after a refusal, of the spool's or of a
   /// supervisor's. Errors: what is missing.
   virtual Status probe() = 0;
-  /// Records durably whom the node serves, and forgets every step of whom it served before.
+  /// Records durably which cluster the node serves, and forgets every step of the one that it
+  /// served before.
   virtual Status adopt_cluster(const ClusterIdentity& cluster, JobId job_floor,
                                bool has_lost_records) = 0;
-  /// The controller has all that the ended step's tasks wrote, as far as this node kept it.
+  /// True when the controller has all that the ended step's tasks wrote, as far as this node stored
+  /// it.
   virtual bool is_output_stored(const StepId& step) = 0;
   /// Ends the connection to the controller, if there is one: the next one begins with a
   /// registration.
@@ -60,38 +63,40 @@ class AgentWorld {
 
 class Agent {
  public:
-  /// `uid` is the agent's own: only root can run steps of others. `self` also says whom the node
-  /// served last. `now`, below, is on the steady clock.
+  /// Begins with no steps. `uid` is the agent's own: only root can run steps of others. `self` also
+  /// says which cluster the node served last. `now`, below, is on the steady clock.
   Agent(RegisterNode self, std::uint32_t uid, AgentWorld& world)
       : self_(std::move(self)), uid_(uid), world_(world) {}
 
-  /// A step found in the spool at the start; `done` when it has ended. `launch_key`: of its launch.
+  /// Adopts a step found in the spool at the start; `done` when it has ended. `launch_key`: of its
+  /// launch.
   void adopt(const StepId& step, std::uint64_t launch_key, const std::optional<StepDone>& done,
              TimePoint now);
 
-  /// The registration with what is known now.
+  /// Returns the registration with what is known now.
   RegisterNode registration();
-  /// What the controller says of itself in its answer to a registration, accepted or not. False:
-  /// the node still runs steps of another cluster, which are being ended; to be tried again until
-  /// they are gone.
+  /// Handles what the controller says of itself in its answer to a registration, accepted or not.
+  /// False: the node still runs steps of another cluster, which are being ended; it is called again
+  /// until they are gone.
   bool on_cluster(const ClusterIdentity& cluster, TimePoint now);
-  /// The controller has accepted the registration: ends that it may not have are told again.
+  /// Called when the controller has accepted the registration: ends that it may not have are
+  /// reported again.
   void on_registered(TimePoint now);
   void on_disconnected() { is_connected_ = false; }
   void on_controller(const ToAgent& message, TimePoint now);
-  /// Launches gathered by on_controller start together: one write to the spool for all.
+  /// Starts the launches gathered by on_controller together, with one write to the spool for all.
   void end_turn();
 
-  /// `launch_key`: of its launch, as its supervisor says it.
-  /// False: it is of another run that had this number, of another cluster's perhaps. It is to end,
+  /// Called when a supervisor dials in. `launch_key`: of its launch, as the supervisor says it.
+  /// False: it is of another run that had this number, of another cluster's perhaps. It must end,
   /// and nothing that it says is the step's.
   bool on_step_linked(const StepId& step, std::uint64_t launch_key);
   void on_step(const StepId& step, const FromAgent& message);
   void on_step_closed(const StepId& step, TimePoint now);
   void on_tick(TimePoint now);
-  /// Ends that waited for their output may be told.
+  /// Called when output was stored: ends that waited for it may be reported.
   void on_output_stored();
-  /// It was launched and its end is not known.
+  /// True when the step was launched and its end is not known.
   bool is_live(const StepId& step) const;
 
  private:
@@ -104,8 +109,8 @@ class Agent {
     TimePoint answer_by;  ///< when its supervisor must have said something since it was told to
                           ///< end; unset: it need not
     std::optional<StepDone> done;
-    bool is_end_due = false;  ///< it is to be told when its output is stored, or has had its time
-    TimePoint due_since;      ///< unset until the next tick
+    bool is_end_due = false;       ///< it waits for its output to be stored, for a time
+    TimePoint due_since;           ///< unset until the next tick
     std::vector<ToAgent> waiting;  ///< orders until the supervisor dials in
   };
   void send(const FromAgent& message) {
@@ -143,16 +148,16 @@ class Agent {
   AgentWorld& world_;
   std::map<StepId, Step> steps_;
   std::vector<LaunchStep> launches_;
-  std::set<std::pair<JobId, std::uint32_t>> terminated_;  ///< jobs whose cleanness is to be told
+  std::set<std::pair<JobId, std::uint32_t>> terminated_;  ///< jobs that are to be reported clean
   using PastStep = std::pair<StepId, std::uint64_t>;
   std::set<PastStep>
       past_;  ///< acknowledged steps with the keys of their launches, and ended runs, the newest
   std::deque<PastStep> past_order_;
   bool is_connected_ = false;
-  /// Of what ran here before this agent: steps that its spool does not know. Looked for once, at
-  /// the first registration.
+  /// What ran here before this agent: steps that its spool does not know. Looked for once, at the
+  /// first registration.
   std::optional<Leftovers> left_;
-  bool has_unrecorded_ = false;  ///< the spool did not take a step that was found
+  bool has_unrecorded_ = false;  ///< the spool did not record a step that was found
   std::set<StepId> strangers_;   ///< leftovers that nobody named, to be cleaned up
   TimePoint last_heartbeat_;
   TimePoint last_tick_;

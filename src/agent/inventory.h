@@ -1,4 +1,4 @@
-// What this host has: processors and memory, found by hwloc; its identity and load, by the kernel.
+// Finds out what this host has: processors and memory by hwloc, identity and load by the kernel.
 #pragma once
 
 #include "model/agent_message.h"
@@ -6,11 +6,11 @@
 
 namespace muster {
 
-/// The registration without name and steps. With `pretend` not null, what that node's configuration
-/// says it has.
+/// Returns the registration without name and steps. With `pretend` not null, it says what that
+/// node's configuration has.
 RegisterNode measure_inventory(const NodeConfig* pretend);
 
-/// Load and free memory now.
+/// Returns load and free memory now.
 Heartbeat measure_host();
 
 }  // namespace muster

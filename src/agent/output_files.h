@@ -15,11 +15,11 @@ class OutputFiles {
  public:
   /// `folder` is the spool's output_folder(); it need not exist yet.
   explicit OutputFiles(std::string folder) : folder_(std::move(folder)) {}
-  /// All output files with their sizes in bytes, given-up parts included, in no particular order.
-  /// Empty when the folder cannot be read; files of other names are passed over.
+  /// Returns all output files with their sizes in bytes, given-up parts included, in no particular
+  /// order. Empty when the folder cannot be read; files of other names are passed over.
   std::vector<OutputFile> list() const;
-  /// At most `bytes_max` bytes from `offset` on, or from the first that was not given up behind it:
-  /// the piece says which. No bytes: the file is gone, has no more, or the disk refuses.
+  /// Returns at most `bytes_max` bytes from `offset` on, or from the first that was not given up
+  /// behind it: the piece says which. No bytes: the file is gone, has no more, or the disk refuses.
   OutputPiece read(const OutputFileName& name, std::uint64_t offset, std::size_t bytes_max) const;
   /// Frees the room of the whole blocks before `offset`, by a hole; offsets and size stay. On a
   /// file system without holes nothing happens.

@@ -1,12 +1,12 @@
 // Sends what trials' tasks wrote on this node to the controller, from the files in which
-// supervisors keep it. Single-threaded and without I/O of its own.
+// supervisors store it. Single-threaded and without I/O of its own.
 //
 // A file here:  unknown ──asked how much of it is stored──▶ known ──sent, answered, sent …──▶ its
 // step over and all stored ──▶ removed
 //
-// The controller says how much of each file it has on stable storage; nothing of that is kept here.
-// After a lost connection, a restart of either side or an answer that stays away every file is
-// asked for anew, so no byte is lost or stored twice.
+// The controller says how much of each file it has on stable storage; nothing of that is stored
+// here. After a lost connection, a restart of either side or an answer that stays away every file
+// is asked for anew, so no byte is lost or stored twice.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct OutputFile {
   std::uint64_t size = 0;
 };
 
-/// Bytes of a file from `offset` on, which lies behind what was asked for where the file has given
-/// that up.
+/// Bytes of a file from `offset` on, which lies behind the offset that was asked for where the file
+/// has given that up.
 struct OutputPiece {
   std::uint64_t offset = 0;
   std::string bytes;
@@ -36,10 +36,10 @@ class OutputWorld {
  public:
   virtual ~OutputWorld() = default;
   virtual std::vector<OutputFile> output_files() = 0;
-  /// At most `bytes_max`. Requires: offset < size.
+  /// Returns at most `bytes_max` bytes. Requires: offset < size.
   virtual OutputPiece read_output(const OutputFileName& name, std::uint64_t offset,
                                   std::size_t bytes_max) = 0;
-  /// What lies before `offset` is not needed any more and takes no room, in whole blocks.
+  /// Frees what lies before `offset`, which is not needed any more, in whole blocks.
   virtual void give_up_output(const OutputFileName& name, std::uint64_t offset) = 0;
   virtual void remove_output(const OutputFileName& name) = 0;
   /// True while something may still be written.
@@ -55,20 +55,20 @@ class OutputShipper {
     std::uint64_t spool_bytes =
         std::uint64_t{1}
         << 30;  ///< more than that is not kept: the oldest of the longest file goes
-    Duration timeout = Duration::seconds(10);  ///< then an answer is taken for lost
+    Duration timeout = Duration::seconds(10);  ///< then an answer counts as lost
   };
   OutputShipper(OutputWorld& world, Options options) : world_(world), options_(options) {}
 
   void on_connected(TimePoint now);
   void on_disconnected();
-  /// Looks for what is new and sends it. To be called every 200 ms, and before a step's end is
-  /// told.
+  /// Looks for what is new and sends it. It is called every 200 ms, and before a step's end is
+  /// reported.
   void on_tick(TimePoint now);
   void on_received(const OutputReceived& answer, TimePoint now);
-  /// There are files of the step here: the controller has not said that it has all of them to their
-  /// end.
+  /// True while files of the step are here: the controller has not said that it has all of them to
+  /// their end.
   bool has_output_of(const StepId& step) const;
-  /// Bytes that were sent and not answered.
+  /// Returns how many bytes were sent and not answered.
   std::uint64_t bytes_under_way() const;
 
  private:

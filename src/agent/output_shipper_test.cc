@@ -70,7 +70,7 @@ struct OutputShipperTest : ::testing::Test {
   void answer_all() {
     while (!world.under_way.empty()) shipper.on_received(world.store_one(), now);
   }
-  void settle() {
+  void run_until_idle() {
     for (int i = 0; i < 100; ++i) {
       tick();
       answer_all();
@@ -89,11 +89,11 @@ TEST_F(OutputShipperTest, SendsWhatIsNewAndTakesTheFileAwayWhenAllIsStored) {
   answer_all();
   EXPECT_EQ(world.stored[file_of(0).id()], "hello\n");
   world.files[file_of(0)].bytes += "more\n";
-  settle();
+  run_until_idle();
   EXPECT_EQ(world.stored[file_of(0).id()], "hello\nmore\n");
   EXPECT_EQ(world.files.size(), 1U);  // more may come
   world.is_live = false;
-  settle();
+  run_until_idle();
   EXPECT_TRUE(world.files.empty());
   EXPECT_EQ(world.stored[file_of(0).id()], "hello\nmore\n");
 }
@@ -110,7 +110,7 @@ TEST_F(OutputShipperTest, OnlyAWindowIsUnderWayAndEveryFileHasItsTurn) {
   std::map<std::uint32_t, int> pieces;
   for (const OutputSent& output : world.under_way) ++pieces[output.fragment.rank];
   EXPECT_EQ(pieces.size(), 3U);
-  settle();
+  run_until_idle();
   for (const auto& [name, file] : world.files) EXPECT_EQ(world.stored[name.id()], file.bytes);
 }
 
@@ -122,10 +122,10 @@ TEST_F(OutputShipperTest, AfterALostConnectionItGoesOnWhereTheControllerIs) {
   world.store_one();  // stored, and the answer is lost
   world.under_way.clear();
   shipper.on_disconnected();
-  settle();
+  run_until_idle();
   EXPECT_EQ(world.stored[file_of(0).id()].size(), 32U);
   shipper.on_connected(now);
-  settle();
+  run_until_idle();
   EXPECT_EQ(world.stored[file_of(0).id()], world.files[file_of(0)].bytes);
   EXPECT_EQ(world.missing, 0U);
 }
@@ -133,11 +133,11 @@ TEST_F(OutputShipperTest, AfterALostConnectionItGoesOnWhereTheControllerIs) {
 TEST_F(OutputShipperTest, AControllerThatHasLostItsStoreGetsWhatIsStillThere) {
   world.files[file_of(0)].bytes = std::string(150, 'a');
   shipper.on_connected(now);
-  settle();
+  run_until_idle();
   world.stored.clear();
   shipper.on_disconnected();
   shipper.on_connected(now);
-  settle();
+  run_until_idle();
   EXPECT_EQ(world.stored[file_of(0).id()], std::string(150, 'a'));
 }
 

@@ -1,5 +1,5 @@
-// What keeps a node from starting anything: how long it is left alone before its agent looks
-// whether it is gone. A disk that is full again and again must not cost a job each time.
+// A fault that keeps a node from starting anything, and how long the agent waits before it looks
+// whether the fault is gone. A disk that is full again and again must not cost a job each time.
 #pragma once
 
 #include <string>
@@ -13,18 +13,18 @@ namespace muster {
 /// nothing. `now`, below, is on the steady clock.
 class OwnFault {
  public:
-  /// Before the first look, and between two of them.
+  /// The pause before the first look, and between two of them.
   static constexpr Duration kFirstPause = Duration::seconds(5);
-  /// A relapse doubles the pause up to this.
+  /// The longest pause: a relapse doubles it up to this.
   static constexpr Duration kLongestPause = Duration::seconds(300);
   /// A fault that begins so soon after the last one was gone is a relapse.
   static constexpr Duration kRelapseWithin = Duration::seconds(600);
 
-  /// Why nothing can be started; empty: there is no fault.
+  /// Returns why nothing can be started; empty: there is no fault.
   const std::string& text() const { return text_; }
-  /// One that stands already goes on.
+  /// Begins a fault; one that stands already goes on.
   void begin(std::string text);
-  /// Whether it is time to look. To be asked at every tick: a fault's time counts from the first
+  /// True when it is time to look. It is asked at every tick: a fault's time counts from the first
   /// one.
   bool is_due(TimePoint now);
   void looked(const Status& found, TimePoint now);

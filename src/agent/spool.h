@@ -1,12 +1,12 @@
-// What the node must not forget: which steps were launched and how they ended, until the controller
-// has it. A log per generation; a supervisor writes its step's end to the log that it was launched
-// under.
+// What the node must not forget until the controller has it: which steps were launched and how they
+// ended. There is a log per generation; a supervisor writes its step's end to the log under which
+// it was launched.
 //
 // steps.N.log: log records (records/log_record.h), each an encoded message: LaunchStep without its
 // script and environment (launched), StepDone (ended; written by supervisors), AcknowledgeStep (may
-// be forgotten), and RegisterNode (whom the node serves from here on, and the highest job that it
-// was told to start there): first in each log. agent.lock is held by the agent that uses the
-// folder.
+// be forgotten), and RegisterNode (which cluster the node serves from here on, and the highest job
+// that it was ordered to start there): first in each log. agent.lock is held by the agent that uses
+// the folder.
 #pragma once
 
 #include <map>
@@ -32,7 +32,7 @@ class Spool {
     std::uint64_t launch_key = 0;  ///< of its launch
     std::optional<StepDone> done;  ///< its end, if its supervisor wrote it
   };
-  /// Whom the node served last, as the spool knows it.
+  /// Which cluster the node served last, as the spool knows it.
   struct Identity {
     ClusterIdentity cluster;
     JobId job_floor;
@@ -52,21 +52,22 @@ class Spool {
   /// new log first when this one is longer than 8 MiB.
   Status launched(const std::vector<const LaunchStep*>& steps);
   const Identity& identity() const { return identity_; }
-  /// The node serves that cluster from now on; open steps of another one are dropped. Durable on
-  /// return. On an error the identity is what it was.
+  /// Records that the node serves that cluster from now on; open steps of another one are dropped.
+  /// Durable on return. On an error the identity is what it was.
   Status adopt(const Identity& identity);
-  /// A harmless write that shows whether launches can be recorded.
+  /// Makes a harmless write that shows whether launches can be recorded.
   Status probe();
-  /// The controller has the step's end, so the step is not open any more. Durable with the next
-  /// call that is; a crash before that makes the step known again, which is harmless. An unknown
-  /// step is ignored.
+  /// Records that the controller has the step's end, so the step is not open any more. Durable with
+  /// the next call that is; a crash before that makes the step known again, which is harmless. An
+  /// unknown step is ignored.
   void acknowledged(const StepId& step);
-  /// Whether any step of the same job and attempt is open.
+  /// True when any step of the same job and attempt is open.
   bool has_steps_of(const StepId& step) const;
-  /// The end that the step's supervisor wrote. Nullopt: it has written none yet, or the step is not
-  /// open. Cost: reads what was added to the step's log since the last call.
+  /// Returns the end that the step's supervisor wrote. Nullopt: it has written none yet, or the
+  /// step is not open. Cost: reads what was added to the step's log since the last call.
   std::optional<StepDone> find_end(const StepId& step);
-  /// The log to which supervisors that are launched now write their ends. Changes with launched().
+  /// Returns the log to which supervisors that are launched now write their ends. It changes with
+  /// launched().
   const std::string& log_path() const { return path_; }
 
  private:
@@ -88,7 +89,7 @@ class Spool {
   Identity identity_;
   std::uint64_t generation_ = 0;
   std::size_t size_ = 0;
-  /// Bytes of each log that could not be read when it was opened.
+  /// How many bytes of each log could not be read when it was opened.
   std::map<std::uint64_t, std::uint64_t> damage_;
   std::uint64_t known_damage_ = 0;  ///< of them, what the controller has been asked about
   struct LaunchRef {

@@ -1,4 +1,4 @@
-// Takes requests off the wire: who asks is found out, the body is read, a handler answers.
+// Receives requests: it finds out who asks, reads the body, and lets a handler answer.
 #pragma once
 
 #include <kj/compat/http.h>
@@ -19,11 +19,11 @@ struct KnownCaller {
   Caller caller;
   TimePoint confirmed;  ///< when the token was last looked up
 };
-/// By token: of all connections.
+/// The verified callers by token, of all connections.
 using KnownCallers = std::unordered_map<std::string, KnownCaller>;
 
-/// What a connection's port shows. Users' pages have an origin of their own: another port is one to
-/// a browser.
+/// What a connection's port shows. Users' pages have an origin of their own, because to a browser
+/// another port is another origin.
 enum class Door {
   kApi,       ///< the API; services for programs alone, browsers are sent on
   kServices,  ///< what jobs serve
@@ -48,10 +48,10 @@ struct Entrance {
   bool must_prove = false;  ///< no good token with its first request: it ends
 };
 
-/// Of one connection.
+/// Serves one connection.
 class HttpService final : public kj::HttpService {
  public:
-  /// Lifetime: the connection outlives it.
+  /// Begins to serve. Lifetime: the connection outlives it.
   HttpService(const ServiceParts& parts, Entrance entrance, kj::AsyncIoStream& connection)
       : port_(parts.port),
         router_(parts.router),
@@ -76,7 +76,7 @@ class HttpService final : public kj::HttpService {
     std::string text;  ///< empty: none
     bool is_cookie = false;
   };
-  /// What of a request is still on the wire. Lifetime: until its answer is sent.
+  /// The parts of a request that are still on the wire. Lifetime: until its answer is sent.
   struct Exchange {
     const kj::HttpHeaders& headers;
     kj::AsyncInputStream& body;
@@ -88,7 +88,7 @@ class HttpService final : public kj::HttpService {
   kj::Promise<Result<Caller>> caller_of(const std::string& token);
   kj::Promise<void> answer_caller(HttpRequest request, GivenToken given, Result<Caller> caller,
                                   Exchange exchange);
-  /// Null: the caller has as many under way as he may.
+  /// Acquires a slot for a request; null: the caller has as many under way as he may.
   Counter::Slot slot_for(const Caller& caller);
   kj::Promise<HttpReply> answer(HttpRequest request, const Result<Caller>& caller);
   kj::Promise<HttpReply> answer_living(const Route& route, HttpRequest request);

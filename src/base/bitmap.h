@@ -66,7 +66,7 @@ class Bitmap {
     }
     return true;
   }
-  /// Union; -= below is difference, &= intersection.
+  /// |= is union, -= below difference, &= intersection.
   Bitmap& operator|=(const Bitmap& other) {
     if (other.words_.size() > words_.size()) words_.resize(other.words_.size(), 0);
     for (std::size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];

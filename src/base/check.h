@@ -24,8 +24,8 @@ namespace muster {
     }                                                                                        \
   } while (false)
 
-/// As CHECK, but with NDEBUG its condition is not even evaluated: for checks too costly for a
-/// release.
+/// DCHECK is as CHECK, but with NDEBUG its condition is not even evaluated: for checks too costly
+/// for a release.
 #ifdef NDEBUG
 #define DCHECK(condition, ...) \
   do {                         \

@@ -35,7 +35,7 @@ class Hasher {
     if (shift != 0) mix(word);
     return *this;
   }
-  /// Of what was added so far; more may be added afterwards.
+  /// Returns the digest of what was added so far; more may be added afterwards.
   std::uint64_t digest() const {
     std::uint64_t z = state_;
     z = (z ^ (z >> 33)) * 0xff51afd7ed558ccdULL;
@@ -51,8 +51,8 @@ class Hasher {
   std::uint64_t state_ = 0x6d75737465720001ULL;
 };
 
-/// The hash of an object as its table has added it to the table's sum, stored in the object so that
-/// the sum can be updated in O(1). Not part of the object's value; 0 outside a table.
+/// The hash that a table has added to its sum for this object, stored in the object so that the sum
+/// can be updated in O(1). It is not part of the object's value, and 0 outside a table.
 struct CachedHash {
   std::uint64_t value = 0;
 };

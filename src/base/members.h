@@ -58,7 +58,7 @@ namespace muster {
 #define MEMBER_NAME(name) m##name
 #define APPLY(macro, ...) macro(__VA_ARGS__)
 
-/// Whether so many empty braces initialise a T: true up to the number of its members.
+/// True when so many empty braces initialise a T, which holds up to the number of its members.
 template <class T, int count>
 inline constexpr bool accepts_braces = true;
 // clang-format off
@@ -82,8 +82,8 @@ consteval int count_members() {
   }
 }
 
-/// How many members an aggregate has. Searched by halves: the compiler tries seven numbers and not
-/// seventy.
+/// Returns how many members an aggregate has. It searches by halves: the compiler tries seven
+/// numbers and not seventy.
 template <class T>
 consteval int member_count() {
   return count_members<T, 0, 69>();
@@ -179,7 +179,7 @@ template <class T>
 concept is_variant = is_std_variant<T> || requires {
   typename T::KindList;
 };
-/// std::visit, or visit of base/variant.h.
+/// Calls std::visit, or visit of base/variant.h.
 template <class Visitor, class T>
 decltype(auto) visit_variant(Visitor&& visitor, T& value) {
   if constexpr (is_std_variant<std::remove_const_t<T>>) {
@@ -195,8 +195,8 @@ inline constexpr bool is_id<Id<Tag, Rep>> = true;
 
 // ---- copies ----
 
-/// A copy of a struct in which each unique_ptr member owns a copy of what the original's owns;
-/// every other member is copied by assignment, so shared_ptr members share. Requires: T is
+/// Returns a copy of a struct in which each unique_ptr member owns a copy of what the original's
+/// owns; every other member is copied by assignment, so shared_ptr members share. Requires: T is
 /// default-constructible, and has no unique_ptr deeper than in its own members.
 template <class T>
 T copy_of_members(const T& value) {

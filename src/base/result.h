@@ -47,7 +47,7 @@ enum class ErrorCause : std::uint8_t {
   kNodeCount = 11,         ///< an option's value is no count of nodes
 };
 
-/// The cause's name in snake_case, e.g. "queue_full". Of kNone: empty.
+/// The cause's name in snake_case, e.g. "queue_full"; kNone has the empty one.
 std::string_view error_cause_name(ErrorCause cause);
 
 /// A failure: what to do (`code`), the one-line text that the user sees (`message`, Slurm's own
@@ -59,7 +59,7 @@ struct [[nodiscard]] Error {
   std::string detail;
   ErrorCause cause = ErrorCause::kNone;
 
-  /// "message: detail", or the message alone.
+  /// Returns "message: detail", or the message alone.
   std::string text() const;
 
   friend bool operator==(const Error&, const Error&) = default;

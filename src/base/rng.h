@@ -33,7 +33,7 @@ class Rng {
   /// A whole number in [low, high]. Requires: low <= high.
   std::int64_t between(std::int64_t low, std::int64_t high) {
     CHECK(low <= high);
-    // Unsigned: the distance of two numbers may be more than a signed one holds.
+    // The distance is unsigned, because that of two numbers may be more than a signed one holds.
     const auto first = static_cast<std::uint64_t>(low);
     const std::uint64_t distance = static_cast<std::uint64_t>(high) - first;
     const std::uint64_t step = distance == UINT64_MAX ? next() : below(distance + 1);

@@ -1,5 +1,5 @@
-// Products that stop at the largest number instead of wrapping around: an amount that nobody has,
-// rather than a small one.
+// Products that stop at the largest number instead of wrapping around: a request for more than
+// anybody has must not become one for little.
 #pragma once
 
 #include <cstdint>

@@ -13,10 +13,10 @@
 
 namespace muster {
 
-/// Set as a whole and read as a vector. Up to kInline values (by default eight bytes of them) lie
-/// inside; where there are more, all are on the heap. Size: 12 bytes for values of one, two or four
-/// bytes, 16 for values of eight. A pointer or iterator is valid until the list is changed or
-/// moved.
+/// A list that is set as a whole and read as a vector. Up to kInline values (by default eight bytes
+/// of them) lie inside; where there are more, all are on the heap. Size: 12 bytes for values of
+/// one, two or four bytes, 16 for values of eight. A pointer or iterator is valid until the list is
+/// changed or moved.
 template <class T, std::size_t kInline = 8 / sizeof(T)>
 class SmallList {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -47,14 +47,15 @@ class SmallList {
   const T* end() const { return begin() + size_; }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  /// Requires: i < size(); not checked.
+  /// Returns element i. Requires: i < size(); not checked.
   const T& operator[](std::size_t i) const { return begin()[i]; }
-  /// Requires: the list is not empty; checked.
+  /// Returns the first element. Requires: the list is not empty; checked.
   const T& front() const {
     CHECK(size_ > 0);
     return *begin();
   }
-  /// Cost: O(size), with an allocation: a list that grows value by value is built as a vector.
+  /// Appends a value. Cost: O(size), with an allocation: a list that grows value by value is built
+  /// as a vector.
   void push_back(T value) {
     std::vector<T> values = to_vector();
     values.push_back(value);
@@ -67,7 +68,7 @@ class SmallList {
   }
 
  private:
-  /// Requires: the list is empty and owns nothing.
+  /// Copies the values into the list. Requires: the list is empty and owns nothing.
   void set(const T* values, std::size_t count) {
     size_ = static_cast<std::uint32_t>(count);
     T* place = reinterpret_cast<T*>(bytes_);

@@ -1,4 +1,4 @@
-// Points in time and spans of it, in whole microseconds. No clock here: `now` is always an
+// Points in time and spans of it, in whole microseconds. There is no clock here: `now` is always an
 // argument.
 #pragma once
 
@@ -26,9 +26,9 @@ class Duration {
 
   constexpr bool is_infinite() const { return *this == infinite(); }
   constexpr std::int64_t microseconds() const { return us_; }
-  /// Whole milliseconds, rounded towards zero.
+  /// Returns whole milliseconds, rounded towards zero.
   constexpr std::int64_t milliseconds() const { return us_ / 1000; }
-  /// Whole seconds, rounded towards zero.
+  /// Returns whole seconds, rounded towards zero.
   constexpr std::int64_t seconds() const { return us_ / 1'000'000; }
 
   friend constexpr auto operator<=>(Duration, Duration) = default;
@@ -53,7 +53,7 @@ class Duration {
                ? infinite()
                : Duration(is_beyond ? -infinite().us_ : product);
   }
-  /// Rounded towards zero. Requires: n is not 0, unless `a` is infinite.
+  /// The quotient is rounded towards zero. Requires: n is not 0, unless `a` is infinite.
   friend constexpr Duration operator/(Duration a, std::int64_t n) {
     return a.is_infinite() ? infinite() : Duration(a.us_ / n);
   }
@@ -81,7 +81,7 @@ class TimePoint {
   constexpr bool is_set() const { return us_ != 0; }
   constexpr bool is_never() const { return *this == never(); }
   constexpr std::int64_t microseconds() const { return us_; }
-  /// Whole seconds, rounded towards zero, which for a point before 1970 is up.
+  /// Returns whole seconds, rounded towards zero, which for a point before 1970 is up.
   constexpr std::int64_t seconds() const { return us_ / 1'000'000; }
 
   friend constexpr auto operator<=>(TimePoint, TimePoint) = default;

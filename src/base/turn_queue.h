@@ -21,8 +21,8 @@ class TurnQueue {
     waiting_[owner].push_back(std::move(value));
     ++size_;
   }
-  /// Removes and returns the next value: of the first owner behind the one served last. Nullopt:
-  /// none waits.
+  /// Removes and returns the next value, which is of the first owner behind the one served last.
+  /// Nullopt: none waits.
   std::optional<T> next() {
     if (waiting_.empty()) return std::nullopt;
     auto turn = last_ ? waiting_.upper_bound(*last_) : waiting_.begin();
@@ -34,7 +34,7 @@ class TurnQueue {
     --size_;
     return value;
   }
-  /// Values of all owners that wait.
+  /// How many values of all owners wait.
   std::size_t size() const { return size_; }
   bool is_empty() const { return size_ == 0; }
 

@@ -29,7 +29,7 @@ struct TypeList {
     ((most = alignof(Ts) > most ? alignof(Ts) : most), ...);
     return most;
   }();
-  /// kSize when it is none of them.
+  /// The type's number in the list; kSize when it is none of them.
   template <class T>
   static constexpr std::size_t kIndexOf = [] {
     std::size_t index = 0;
@@ -43,7 +43,7 @@ struct TypeList {
   }
 };
 
-/// The list of all but the first: lists are made by macros that put a comma before each type.
+/// The list of all types but the first: lists are made by macros that put a comma before each type.
 template <class First, class... Rest>
 struct TailOf : TypeList<Rest...> {};
 
@@ -52,17 +52,17 @@ class Variant;
 template <class T, class Kinds>
 T& get(Variant<Kinds>& value);
 
-/// Always holds exactly one value of one of the types. Assigning another type replaces the value; a
-/// variant that was moved from still holds its type, in that type's moved-from state. `Kinds` is a
-/// struct derived from a TypeList, so that names in the program stay short. Requires: moving any of
-/// the types does not throw; at most 255 types; base/variant_members.h is instantiated once for the
-/// list, else the program does not link.
+/// A variant always holds exactly one value of one of the types. Assigning another type replaces
+/// the value; a variant that was moved from still holds its type, in that type's moved-from state.
+/// `Kinds` is a struct derived from a TypeList, so that names in the program stay short. Requires:
+/// moving any of the types does not throw; at most 255 types; base/variant_members.h is
+/// instantiated once for the list, else the program does not link.
 template <class Kinds>
 class Variant {
  public:
   using KindList = Kinds;
 
-  /// The first of the types, value-initialised.
+  /// Holds the first of the types, value-initialised.
   Variant();
   Variant(const Variant& other);
   Variant(Variant&& other) noexcept;
@@ -84,7 +84,7 @@ class Variant {
 
   /// The number of the held type in the list, from 0.
   std::size_t index() const { return index_; }
-  /// Where the value lies: for get_if() and visit().
+  /// Returns where the value lies, for get_if() and visit().
   void* bytes() { return bytes_; }
   const void* bytes() const { return bytes_; }
 
@@ -102,7 +102,8 @@ bool holds_alternative(const Variant<Kinds>& value) {
   return value.index() == Kinds::template kIndexOf<T>;
 }
 
-/// Null when it holds another type. Requires: `value` is not null. T must be in the list.
+/// Returns the held T; null when it holds another type. Requires: `value` is not null. T must be in
+/// the list.
 template <class T, class Kinds>
 T* get_if(Variant<Kinds>* value) {
   return holds_alternative<T>(*value) ? std::launder(static_cast<T*>(value->bytes())) : nullptr;
@@ -113,10 +114,10 @@ const T* get_if(const Variant<Kinds>* value) {
                                       : nullptr;
 }
 
-/// Aborts: what get() does for a type that is not held.
+/// Aborts the process: what get() does for a type that is not held.
 [[noreturn]] void fail_variant_access(std::size_t held, std::size_t wanted);
 
-/// Requires: the variant holds a T; otherwise the process aborts.
+/// Returns the held T. Requires: the variant holds one; otherwise the process aborts.
 template <class T, class Kinds>
 T& get(Variant<Kinds>& value) {
   if (T* held = get_if<T>(&value)) return *held;

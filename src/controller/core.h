@@ -1,11 +1,11 @@
-// The controller's one writer as whoever drives it sees it: the engine with its modules. Each call
-// but those that only ask belongs to a turn, which end_turn() closes; `now` is the cluster's time
+// The controller's one writer as its driver sees it: the engine with its modules. Each call but
+// those that only ask belongs to a turn, which end_turn() closes; `now` is the cluster's time
 // (engine/cluster_clock.h), which never jumps.
 //
 //   commands, agent messages, plans, time ──▶ Core ──▶ batch of events ──▶ journal
 //                                                          │ durable
 //                                         replies, agent messages, followers ◀─┘
-// Single-threaded. Here parts are put together and nothing is decided.
+// Single-threaded. This class puts parts together and decides nothing.
 #pragma once
 
 #include <memory>
@@ -30,62 +30,64 @@ class Core {
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  /// To be restored before start().
+  /// Returns the state, which is restored before start().
   ClusterState& state() { return engine_.state(); }
   const ClusterState& state() const { return engine_.state(); }
-  /// Takes the lead under `epoch` with the configuration that the file now says.
+  /// Begins to lead under `epoch` with the configuration that the file now says.
   void start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now,
              const CoreStart& beginning = {});
-  /// Where HTTP is served: told to the runs of trials.
+  /// Sets where HTTP is served: the runs of trials get this address.
   void serve_http(HttpEndpoint endpoint) { platform_.serve_http(std::move(endpoint)); }
 
   void on_command(Command command, TimePoint now);
-  /// As NodeRole::on_register.
+  /// Calls NodeRole::on_register.
   Result<NodeIndex> on_register(const RegisterNode& hello, TimePoint now);
-  /// A node speaks of what runs on it. False: what it says of anything else is logged and not
-  /// obeyed.
+  /// Handles a node's message about what runs on it. False: it is about anything else, was logged
+  /// and is not obeyed.
   bool on_agent(NodeIndex node, const FromAgent& message, TimePoint now);
   void on_agent_lost(NodeIndex node) { workload_.nodes().on_agent_lost(node); }
-  /// Signals sent there of which nobody knows whether they arrived: a connection of the node is
-  /// over, perhaps not its last.
+  /// Handles signals of which nobody knows whether they arrived: a connection of the node is over,
+  /// perhaps not its last.
   void on_unheard(NodeIndex node, const std::vector<SignalStep>& signals) {
     workload_.nodes().on_unheard(node, signals);
   }
-  /// The node's agent does not take it, and says why.
+  /// Handles a launch that the node's agent does not accept, and why.
   void on_refused(NodeIndex node, const LaunchStep& launch, const std::string& why) {
     workload_.launches().on_refused(node, launch, why);
   }
-  /// The node's agent has received its part of the launch.
+  /// Called when the node's agent has received its part of the launch.
   void on_received(NodeIndex node, const StepId& step, TimePoint now);
-  /// A turn of its own.
+  /// Handles a plan, in a turn of its own.
   void on_plan(const PlanResult& result, TimePoint now);
   void on_durable(Seq seq, TimePoint now);
-  /// What was asked for by CorePort::fetch_blob. An error ends the launches that wait for it.
+  /// Handles a blob that CorePort::fetch_blob asked for. An error ends the launches that wait for
+  /// it.
   void on_blob(BlobId id, Result<Bytes> bytes) {
     workload_.launches().on_blob(id, std::move(bytes));
   }
-  /// Time passes: limits, warnings, leases, silence, eviction. Cheap when nothing is due; call at
-  /// least every 250 ms.
+  /// Lets time pass: limits, warnings, leases, silence, eviction. Cheap when nothing is due; it is
+  /// called at least every 250 ms.
   void on_tick(TimePoint now);
-  /// Something is left of what was asked for or has happened: on_work() and end_turn() are due, as
-  /// soon as what has arrived meanwhile has had its turn.
+  /// True when something is left of what was asked for or has happened: on_work() and end_turn()
+  /// are due, as soon as what has arrived meanwhile has had its turn.
   bool has_work() const { return engine_.has_work(); }
-  /// Takes up a bounded part of what is left.
+  /// Does a bounded part of what is left.
   void on_work(TimePoint now);
   /// Closes the turn. Every other call must be followed by one before the caller waits.
   void end_turn(TimePoint now);
 
-  /// No command should be taken up yet; as NodeRole::awaits_nodes.
+  /// True while no command should be handled yet; as NodeRole::awaits_nodes.
   bool awaits_nodes(TimePoint now);
-  /// What is still to happen to jobs: none of it is of jobs that are over (the simulator looks at
-  /// it in the end).
+  /// Returns how many timers of jobs there are: none is of jobs that are over (the simulator checks
+  /// that in the end).
   std::size_t timer_count() const { return engine_.timers().size(); }
-  /// A node registers with what this says.
+  /// Returns what a node gets in answer to its registration.
   ClusterIdentity identity() const { return {state().cluster_id(), state().epoch()}; }
-  /// Refuses new work from now on (the disk is full); ends of jobs are still taken.
+  /// Refuses new work from now on (the disk is full); ends of jobs are still accepted.
   void refuse_new_work(std::optional<Error> why) { engine_.refuse_new_work(std::move(why)); }
   const std::vector<NodeLink>& links() const { return workload_.nodes().links(); }
-  /// History has all batches up to `seq` on stable storage: what ended in them may leave memory.
+  /// Called when history has all batches up to `seq` on stable storage: what ended in them may
+  /// leave memory.
   void on_history(Seq seq) { workload_.timers().on_history(seq); }
   bool is_started() const { return engine_.is_started(); }
 

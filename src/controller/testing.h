@@ -1,4 +1,4 @@
-// For tests: a core whose journal and nodes do what the test says. Not for production code.
+// A core whose journal and nodes do what the test says. Not for production code.
 #pragma once
 
 #include <map>
@@ -12,32 +12,33 @@
 
 namespace muster::testing {
 
-/// A core over a journal that keeps what it is given until the test says how much of it is on
+/// A core over a journal that holds what it is given until the test says how much of it is on
 /// stable storage.
 class Rig : public JournalPort, public CorePort {
  public:
-  /// A cluster of `nodes` nodes (state/testing.h), or the one that `stored` batches make: a start
-  /// after a crash.
+  /// Makes a cluster of `nodes` nodes (state/testing.h), or the one that `stored` batches make: a
+  /// start after a crash.
   explicit Rig(std::uint32_t nodes = 2, std::vector<EventBatchRef> stored = {});
-  /// `away`: how long no controller was there before this one.
+  /// Makes a cluster of that configuration. `away`: how long no controller was there before this
+  /// one.
   explicit Rig(std::shared_ptr<const ClusterConfig> config, std::vector<EventBatchRef> stored = {},
                Duration away = {}, const CoreStart& beginning = {}, bool is_behind = false);
   ~Rig() override;
 
-  /// Everything appended so far is stored.
+  /// Stores everything appended so far.
   void flush();
-  /// What a new start would find.
+  /// Returns what a new start would find.
   std::vector<EventBatchRef> stored() const;
-  /// A turn of its own. The answer is the token under which the reply will come.
+  /// Asks in a turn of its own. Returns the token under which the reply will come.
   std::uint64_t ask(std::vector<PreparedRequest> requests, Identity who = kAlice,
                     RequestId id = {});
-  /// As `ask`, for one request, with all of it made durable at once.
+  /// Asks one request as `ask` does, with all of it made durable at once.
   Reply done(PreparedRequest request, Identity who = kAlice, RequestId id = {});
-  /// As salloc: so many nodes, a task on each.
+  /// Allocates as salloc does: so many nodes, a task on each.
   JobId allocate(std::uint32_t nodes = 1);
-  /// As srun in that allocation, on so many of its nodes.
+  /// Begins a step as srun does in that allocation, on so many of its nodes.
   StepId begin_step(JobId job, std::uint32_t nodes = 1);
-  /// Whatever takes several turns is finished. Returns how many it took.
+  /// Finishes whatever needs several turns. Returns how many it needed.
   std::size_t work();
   static RegisterNode hello_of(std::uint32_t node);
   Result<NodeIndex> greet(const RegisterNode& hello);
@@ -45,26 +46,27 @@ class Rig : public JournalPort, public CorePort {
                const std::string& boot = "boot");
   void connect_all();
   void hear(std::uint32_t node, FromAgent message);
-  /// What an agent says of a step names its launch: the present one, unless it names another.
+  /// Sets the launch that an agent's message about a step names: the present one, unless it names
+  /// another.
   void name_launch(auto& said) const {
     if (said.launch_key == 0) said.launch_key = launch_key(said.id);
   }
-  /// 0: the state has no such step.
+  /// Returns the step's launch key; 0: the state has no such step.
   std::uint64_t launch_key(const StepId& id) const;
-  /// Every node says that it runs what it was told to start.
+  /// Lets every node say that it runs what it was ordered to start.
   void confirm_launches();
   void step_done(std::uint32_t node, const StepId& step, ExitStatus exit = {});
   /// Plans until nothing is left to plan.
   void plan();
-  /// Time passes as it does: tick by tick.
+  /// Lets time pass tick by tick.
   void pass(Duration span);
-  /// The same, with every node heard each second.
+  /// Does the same, with every node heard each second.
   void live(Duration span);
-  /// The controller was stopped for so long: its first tick comes late.
+  /// Stops the controller for so long: its first tick comes late.
   void stand_still(Duration span);
   const Job& job(JobId id) const { return *core.state().jobs().find(id); }
   StepId batch_step(JobId id) const { return StepId{id, job(id).attempt, kBatchStep}; }
-  /// How many messages of that kind a node was sent.
+  /// Returns how many messages of that kind a node was sent.
   template <class Message>
   std::size_t count_sent(std::uint32_t node) const {
     std::size_t count = 0;
@@ -73,7 +75,7 @@ class Rig : public JournalPort, public CorePort {
     return count;
   }
 
-  /// The last message of that kind. Requires: there is one.
+  /// Returns the last message of that kind. Requires: there is one.
   template <class Message>
   const Message& last_sent() const {
     for (auto message = sent.rbegin(); message != sent.rend(); ++message) {
@@ -102,7 +104,7 @@ class Rig : public JournalPort, public CorePort {
   bool is_history_behind = false;  ///< it has stored nothing of what is published from now on
   std::vector<BlobId> fetched;
   std::vector<std::string> warnings;
-  Epoch met_epoch;  ///< that the core was told to lead beyond
+  Epoch met_epoch;  ///< that the core was ordered to lead beyond
   TimePoint now;
   PlannerRole planner{sched::PlanOptions()};
   Core core{Core::Options{"test"}, *this, *this};

@@ -1,4 +1,4 @@
-// How far the threads that follow the core are behind, and whether it may take up further commands.
+// How far the threads that follow the core are behind, and whether it may handle further commands.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace muster {
 
-/// Values that wait in the channel of each follower.
+/// How many values wait in the channel of each follower.
 struct Backlog {
   std::size_t journal = 0;
   std::size_t gateway = 0;
@@ -16,10 +16,11 @@ struct Backlog {
   std::size_t history = 0;
 
   static constexpr std::size_t kBehindMax = 20'000;
-  /// Of those who may be busy for seconds, with a plan or an old journal.
+  /// The bound for those who may be busy for seconds, with a plan or an old journal.
   static constexpr std::size_t kFarBehindMax = 100'000;
 
-  /// Commands wait meanwhile where they came in: nobody's memory grows without bound.
+  /// True when the core must not accept further commands: they wait where they came in, so that
+  /// nobody's memory grows without bound.
   bool is_congested() const {
     for (const std::size_t waiting : {journal, gateway, searches, logs}) {
       if (waiting > kBehindMax) return true;

@@ -1,13 +1,13 @@
-// The cluster's time: what events are stamped with and limits are counted in. It runs with the
-// machine's steady clock, so that no limit, lease or silence is cut short or drawn out by a wall
-// clock that jumps, and it follows the wall clock.
+// The cluster's time, which stamps events and by which limits are counted. It runs with the
+// machine's steady clock, so that a wall clock that jumps cuts short or draws out no limit, lease
+// or silence, and it follows the wall clock.
 //
-// A difference to the wall clock of up to kSlewedMax is made good by a cluster's time that runs at
-// most 1/20 faster or slower. A jump beyond that is believed once it has stood for a while
-// (believed_after), and then made good at once by an event that moves every running job's times
-// along (ClockStepped).
+// While the difference to the wall clock is at most kSlewedMax, the cluster's time runs at most
+// 1/20 faster or slower until it is gone. A jump beyond that is believed once it has stood for a
+// while (believed_after), and is then followed at once by an event that moves every running job's
+// times along (ClockStepped).
 //
-// A jump that is taken back before it is believed leaves no trace.
+// A jump that is undone before it is believed leaves no trace.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct ClockReading {
   TimePoint wall;
 };
 
-/// Single-threaded. Pure: time comes in as readings.
+/// The cluster's clock. Single-threaded. Pure: time comes in as readings.
 class ClusterClock {
  public:
   static constexpr Duration kSlewedMax = Duration::seconds(2);
@@ -34,22 +34,24 @@ class ClusterClock {
   ClusterClock(const ClockReading& reading, TimePoint time)
       : offset_(time - (TimePoint() + reading.steady)), last_(reading) {}
 
-  /// The cluster's time at a reading of the steady clock.
+  /// Returns the cluster's time at a reading of the steady clock.
   TimePoint at(Duration steady) const { return TimePoint() + steady + offset_; }
-  /// What is to be added to the steady clock's time.
+  /// Returns what must be added to the steady clock's time.
   Duration offset() const { return offset_; }
-  /// To be called a few times a second.
+  /// Follows the clocks: called a few times a second.
   void update(const ClockReading& reading);
-  /// How far the wall clock is from the cluster's time, ahead of it if positive; zero while it is
-  /// followed.
+  /// Returns how far the wall clock is from the cluster's time, ahead of it if positive; zero while
+  /// it is followed.
   Duration jump() const { return jump_; }
-  /// A jump that is to be followed now.
+  /// Returns a jump that is to be followed now.
   std::optional<Duration> believed_jump() const;
-  /// How long a jump must stand: a sixtieth of it, at least ten seconds, at most ten minutes.
+  /// Returns how long a jump must stand: a sixtieth of it, at least ten seconds, at most ten
+  /// minutes.
   static Duration believed_after(Duration jump);
-  /// Whether there is another one than `told` (zero: none), or none any more.
+  /// True when there is another jump than `told` (zero: none), or none any more.
   bool is_other_jump(Duration told) const;
-  /// What is to be known of a jump that is not followed; empty: the clock is followed.
+  /// Returns what the operator should know of a jump that is not followed; empty: the clock is
+  /// followed.
   std::string warning() const;
 
  private:
@@ -59,16 +61,16 @@ class ClusterClock {
   Duration jump_since_;  ///< on the steady clock; meaningful while there is a jump
 };
 
-/// The cluster's time when a controller starts, and what makes it true.
+/// The cluster's time when a controller starts, and the event that makes it true.
 struct ClockStart {
   TimePoint time;  ///< not before the last event's
   Duration step;   ///< a jump that is followed at once: of the event that the start begins with;
                    ///< zero: none
 };
 
-/// `last_event`: the state's time; unset: there is no event. `away`: how long ago the last event
-/// was stored, by the steady clock; nullopt: unknown, because the machine was booted since.
-/// `is_believed`: a jump of the wall clock has stood for long enough.
+/// Works out the time at a start. `last_event`: the state's time; unset: there is no event. `away`:
+/// how long ago the last event was stored, by the steady clock; nullopt: unknown, because the
+/// machine was booted since. `is_believed`: a jump of the wall clock has stood for long enough.
 ClockStart clock_start(TimePoint last_event, std::optional<Duration> away, TimePoint wall,
                        bool is_believed);
 

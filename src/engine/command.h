@@ -1,4 +1,4 @@
-// Requests on their way into the core: decoded, and checked as far as that needs no state.
+// Requests on their way into the core: they are decoded, and checked as far as that needs no state.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace muster {
 
-/// Bytes with their content address. Null bytes: none.
+/// Bytes with their content address. Null bytes: there are none.
 struct PreparedBlob {
   std::string digest;
   Bytes bytes;
@@ -34,8 +34,8 @@ struct PreparedSubmit {
   std::uint16_t hold = 0;     ///< hold bits beside the user's own
 };
 
-/// An update with what history says of the jobs that it names. Made of one as it came where it
-/// names none.
+/// An update with what history says of the jobs that it names. It is made of an update as it came
+/// where that names none.
 struct PreparedUpdate : UpdateObject {
   PreparedUpdate(UpdateObject update) : UpdateObject(std::move(update)) {}  // NOLINT(*-explicit-*)
   std::vector<DependencyTerm> past;  ///< terms about jobs that have left memory, decided
@@ -68,28 +68,28 @@ struct PreparedContinuation {
   bool is_single_node = false;
 };
 
-/// Checkpoints of an experiment that its retention does not keep. Not for clients.
+/// Deletes checkpoints of an experiment that its retention does not keep. Not for clients.
 struct CollectCheckpoints {
   ExperimentId experiment;
   CheckpointRetention retention;  ///< by which it was decided
   std::vector<std::string> uuids;
 };
 
-/// What the search role made of its inputs. Not for clients.
+/// What the search role decided upon its inputs. Not for clients.
 struct SearchDecision {
   SearchDecided decided;         ///< `first_trial` is allotted by the core
   std::uint64_t basis = 0;       ///< inputs that were covered before
   std::optional<Error> failure;  ///< the search cannot go on, and nothing of the above is there
 };
 
-/// A line that matches a policy of its trial. Not for clients: what the log thread found.
+/// Records a line that matches a policy of its trial, as the log thread found it. Not for clients.
 struct RecordLogMatch {
   TrialId trial;
   NodeIndex node;  ///< that sent the line
   LogMatch match;  ///< without the node's name
 };
 
-/// What lines of a log set off.
+/// What a line of a log leads to.
 using LogFinding = std::variant<RecordLogMatch, MetricReport>;
 
 struct PreparedRequestKinds
@@ -106,7 +106,7 @@ struct PreparedRequest : Variant<PreparedRequestKinds> {
       : Variant(PreparedUpdate(std::move(update))) {}
 };
 
-/// One atomic batch of a client. `token` is the gateway's, for the replies.
+/// One atomic batch of a client. `token` is the gateway's, by which it knows the replies.
 struct Command {
   std::uint64_t token = 0;
   Identity identity;

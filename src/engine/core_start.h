@@ -1,4 +1,4 @@
-// What a start brings along beside the state.
+// What the core needs at a start beside the state.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ struct CoreStart {
   Duration clock_step = {};            ///< a jump of the wall clock that is followed; zero: none
   JobId job_floor = {};  ///< ids up to it were given by a state that was lost; 0: none
   JobId suspect = {};    ///< over which the last runs of the controller died: to be held; 0: none
-  /// Conditions and reasons, by name, of nodes that the state does not know yet, as configured.
+  /// Conditions and reasons of nodes that the state does not know yet, as configured, by name.
   std::map<std::string, NodeStatus> first_status = {};
 };
 

@@ -20,35 +20,36 @@ struct SignalOrder {
   bool batch_only = false;
 };
 
-/// The answer to a request that is not done.
+/// Returns the answer to a request that is not done.
 Reply refused(Error error);
 
 class Draft {
  public:
-  /// `now`: when the requests are answered; unset: as far as the state has come.
+  /// Begins with no events. `now`: when the requests are answered; unset: as far as the state has
+  /// come.
   explicit Draft(const ClusterState& state, TimePoint now = {});
   ~Draft();
 
   const ClusterState& state() const { return state_; }
   TimePoint now() const { return now_; }
-  /// The next free job id; each call gives another one.
+  /// Returns the next free job id; each call gives another one.
   JobId allot_job() {
     const JobId id = next_job_;
     next_job_ = JobId(id.value() + 1);
     return id;
   }
-  /// `wish`: the number that it should have if neither it nor one beyond it was given; 0: the next
-  /// one.
+  /// Returns the next free experiment id. `wish`: the number that it should have if neither it nor
+  /// one beyond it was given; 0: the next one.
   ExperimentId allot_experiment(ExperimentId wish = {}) { return allot(next_experiment_, wish); }
   TrialId allot_trial(TrialId wish = {}) { return allot(next_trial_, wish); }
-  /// The first of `count` ids in a row.
+  /// Returns the first of `count` ids in a row.
   TrialId allot_trials(std::size_t count) {
     const TrialId id = next_trial_;
     next_trial_ = TrialId(id.value() + static_cast<std::uint32_t>(count));
     return id;
   }
   std::uint32_t allot_document(DocumentKind kind);
-  /// The id under which these bytes are stored: known ones are shared. Zero for none.
+  /// Returns the id under which these bytes are stored: known ones are shared. Zero for none.
   BlobId blob_for(const PreparedBlob& blob);
   void add(EventBody body);
 
@@ -57,15 +58,16 @@ class Draft {
   bool claim(JobId job);
   bool is_claimed(JobId job) const;
 
-  /// The elements of an array that neither the state nor this draft has split off. Requires:
-  /// `array` is a record.
+  /// Returns the elements of an array that neither the state nor this draft has split off.
+  /// Requires: `array` is a record.
   Bitmap remaining(const Job& array) const;
-  /// The elements that this draft splits off, by index.
+  /// Returns the elements that this draft splits off, by index.
   const std::map<std::uint32_t, JobId>& splits(JobId array) const;
-  /// Requires: `index` is among remaining(array) and not the last of them.
+  /// Splits an element off and returns its id. Requires: `index` is among remaining(array) and not
+  /// the last of them.
   JobId split(JobId array, std::uint32_t index);
 
-  /// Of an element that this draft splits off; nullopt: it does not.
+  /// Returns the index of an element that this draft splits off; nullopt: it does not.
   std::optional<std::uint32_t> index_of(JobId element) const;
 
   std::vector<EventBody> events;
@@ -73,7 +75,8 @@ class Draft {
   std::vector<SignalOrder> signals;
 
  private:
-  /// Numbers are few enough to be used up by wishes: none far beyond what people use is granted.
+  /// The largest number that may be wished for. Ids are few enough to be used up by wishes: none
+  /// far beyond what people use is granted.
   static constexpr std::uint32_t kWishMax = 100'000'000;
   template <class Id>
   static Id allot(Id& next, Id wish) {

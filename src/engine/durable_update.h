@@ -1,4 +1,4 @@
-// What followers of the controller are given once it is on stable storage.
+// The updates that followers of the controller get once they are on stable storage.
 #pragma once
 
 #include <variant>

@@ -1,6 +1,6 @@
-// The turn of the one writer: what is asked and heard becomes events, events are applied and told
-// to the modules, and all that a turn decided goes to the journal as one batch. Nothing leaves
-// before its batch is durable.
+// The turn of the one writer: its inputs become events, events are applied and shown to the
+// modules, and all that a turn decided goes to the journal as one batch. Nothing leaves before its
+// batch is durable.
 //
 //   commands, timers, messages ──▶ Engine ⇄ modules ──▶ batch of events ──▶ journal
 //                                                             │ durable
@@ -37,8 +37,8 @@
 
 namespace muster {
 
-/// Where messages and steps for nodes go, once the batch that caused them is durable. Called in the
-/// order in which they were decided.
+/// Accepts messages and steps for nodes, once the batch that caused them is durable. It is called
+/// in the order in which they were decided.
 class NodeSender {
  public:
   virtual ~NodeSender() = default;
@@ -48,23 +48,24 @@ class NodeSender {
   virtual void launch(const StepId& step) = 0;
 };
 
-/// Life cycle: constructed ──attach()──▶ ──state() restored──▶ ──start()──▶ leads until destroyed.
+/// The writer. Life cycle: constructed ──attach()──▶ ──state() restored──▶ ──start()──▶ leads until
+/// destroyed.
 class Engine {
  public:
-  /// Lifetime: both ports outlive the engine.
+  /// Begins with a fresh state. Lifetime: both ports outlive the engine.
   Engine(JournalPort& journal, EnginePort& port);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Sets the modules, in the order of ModuleName, and the sender. Once, before start(). Lifetime:
-  /// they outlive every later call.
+  /// Sets the modules, in the order of ModuleName, and the sender. It is called once, before
+  /// start(). Lifetime: they outlive every later call.
   void attach(std::array<Module*, kModuleCount> modules, NodeSender& sender);
 
   // ---- for whoever drives the controller ----
 
-  /// For recovery, which restores it before start(); from then on only emit() and apply() change
-  /// it.
+  /// Returns the state for recovery, which restores it before start(); from then on only emit() and
+  /// apply() change it.
   ClusterState& state() { return state_; }
   const ClusterState& state() const { return state_; }
   /// Begins to lead under `epoch` with the configuration that the file has now: has the modules
@@ -74,19 +75,19 @@ class Engine {
   void start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now,
              const CoreStart& beginning);
   bool is_started() const { return is_started_; }
-  /// The cluster's time is now `now`. To be called before every input, so within one turn it may
-  /// move.
+  /// Sets the cluster's time to `now`. It is called before every input, so within one turn the time
+  /// may move.
   void begin_turn(TimePoint now) { now_ = now; }
   /// Executes the command, after what has ended in this turn has had its consequences. Its answer
   /// leaves through EnginePort::reply, once it is durable. A command that came before under the
   /// same number from the same user is not executed again and gets the first answer. A command is
-  /// atomic: when one of its requests is refused, none of it is done; only what a module takes as a
-  /// whole is done part by part.
+  /// atomic: when one of its requests is refused, none of it is done; only what a module accepts as
+  /// a whole is done part by part.
   void on_command(Command command);
-  /// Time has passed: every module's on_tick(), then the timers that are due, at most a thousand;
-  /// the others fire with the next ticks. Does nothing before start().
+  /// Advances the time: calls every module's on_tick(), then the timers that are due, at most a
+  /// thousand; the others fire with the next ticks. Does nothing before start().
   void on_tick();
-  /// Whether a module has work left over that this turn may continue. False while the journal is
+  /// True when a module has work left over that this turn may continue. False while the journal is
   /// behind: the disk sets the pace.
   bool has_work() const;
   /// Continues such work, as far as allowance() goes. Requires: has_work().
@@ -104,21 +105,21 @@ class Engine {
 
   // ---- for modules, within a turn ----
 
-  /// The time of the input that is being handled: the cluster's (cluster_clock.h). An event may
-  /// have a later one, because its time is never before that of the event before it.
+  /// Returns the time of the input that is being handled: the cluster's (cluster_clock.h). An event
+  /// may have a later one, because its time is never before that of the event before it.
   TimePoint now() const { return now_; }
   /// Applies the event to the state, then calls every module's after_event(), which may emit more
   /// events before this returns. Requires: the event is possible in the state; otherwise apply
   /// stops the process.
   void emit(EventBody body);
-  /// Whether the draft's events are possible in the state. A handler's mistake thus costs its
+  /// Checks that the draft's events are possible in the state. A handler's mistake thus costs its
   /// client the request instead of the process; it is also warned of. Errors: kInternal.
   Status check(const Draft& draft);
   /// Emits the draft's events in order, after every module's before_apply(). Moves them out of the
   /// draft. Requires: check() accepted it, and no event was added since.
   void apply(Draft& draft);
-  /// As on_command(), but without the wait for what has ended: for a command that a module accepted
-  /// earlier and put off.
+  /// Executes a command as on_command() does, but without the wait for what has ended: for a
+  /// command that a module accepted earlier and put off.
   void handle(Command command);
   /// Answers the command with that token, when this turn's batch is durable. Requires: one reply
   /// for each of its requests; one answer for each token. What has started by the turn's end is
@@ -130,37 +131,39 @@ class Engine {
   void send(NodeIndex node, ToAgent message);
   void launch(const StepId& step);
   void mail(Mail mail);
-  /// Leaves at once: for the operator's log.
+  /// Writes to the operator's log at once.
   void warn(const std::string& text) { port_.warn(text); }
 
   JobTimers& timers() { return timers_; }
   const JobTimers& timers() const { return timers_; }
 
-  /// How many more jobs this turn may end or change for work that spans many jobs; what is left of
-  /// such work waits for the next turn. Single requests do not count. Starts at kJobsPerTurn.
+  /// Returns how many more jobs this turn may end or change for work that spans many jobs; what is
+  /// left of such work waits for the next turn. Single requests do not count. It starts at
+  /// kJobsPerTurn.
   std::size_t allowance() const { return allowance_; }
   void spend(std::size_t jobs) { allowance_ -= std::min(allowance_, jobs); }
 
-  /// Whose command is being executed; root (a default Identity) otherwise.
+  /// Returns whose command is being executed; root (a default Identity) otherwise.
   const Identity& acting() const { return acting_; }
-  /// Whether a command of this turn came from inside the job: such a client gets its answer before
-  /// what it asked for ends or signals it.
+  /// True when a command of this turn came from inside the job: such a client gets its answer
+  /// before what it asked for ends or signals it.
   bool has_asked(JobId job) const { return askers_.contains(job); }
   void remember_asker(JobId job) {
     if (job.value() != 0) askers_.insert(job);
   }
-  /// Why new work is refused; nullopt: it is not.
+  /// Returns why new work is refused; nullopt: it is not.
   const std::optional<Error>& refusal() const { return refusal_; }
 
   /// Attributes what follows to `job`, whatever job the events name, so that a job which makes the
   /// controller crash can be held at the next start. 0: attributes each event to its own job again.
   void work_on(JobId job);
 
-  /// The number of the batch that this turn's events will have; while it has none, of the last one.
+  /// Returns the number of the batch that this turn's events will have; while it has none, of the
+  /// last one.
   Seq due() const;
-  /// The number of the batch of an event that is being applied.
+  /// Returns the number of the batch of an event that is being applied.
   Seq applying() const { return Seq(state_.seq().value() + 1); }
-  /// Whether two batches or more are not durable yet: work that can wait should.
+  /// True when two batches or more are not durable yet: work that can wait should.
   bool is_journal_behind() const;
 
  private:
@@ -192,9 +195,9 @@ class Engine {
   bool is_started_ = false;
   std::optional<Error> refusal_;
 
-  // This turn.
+  // These hold for one turn.
   TimePoint now_;
-  std::deque<Event> events_;  ///< a module may add some while one is told
+  std::deque<Event> events_;  ///< a module may add some while it is shown one
   std::vector<BlobWrite> new_blobs_;
   std::vector<HistoryRecord> history_;
   std::vector<std::pair<std::uint64_t, std::vector<Reply>>> replies_;
@@ -203,7 +206,7 @@ class Engine {
   Identity acting_;
   JobId working_on_;
 
-  // Between turns.
+  // These hold between turns.
   std::deque<DurableUpdate> undurable_;
   std::deque<Outgoing> outbox_;
 

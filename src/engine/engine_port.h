@@ -1,4 +1,4 @@
-// Where the engine's decisions go.
+// The interface to which the engine's decisions go.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace muster {
 
-/// Called within a turn; an implementation must not call back into the controller. Everything but
-/// warnings and works_on() concerns what is on stable storage already.
+/// Its methods are called within a turn; an implementation must not call back into the controller.
+/// Everything but warnings and works_on() concerns what is on stable storage already.
 class EnginePort {
  public:
   virtual ~EnginePort() = default;
-  /// The answer to the command with that token, one reply for each of its requests.
+  /// Answers the command with that token, with one reply for each of its requests.
   virtual void reply(std::uint64_t token, std::vector<Reply> replies) = 0;
   virtual void publish(DurableUpdate update) = 0;
-  /// Sent at most once: a crash here loses it.
+  /// Sends a mail at most once: a crash here loses it.
   virtual void mail(Mail mail) = 0;
-  /// For the operator's log.
+  /// Writes to the operator's log.
   virtual void warn(const std::string& text) = 0;
-  /// What follows is done for this job, until another is named; 0: for none. Should the process
-  /// die of it, this is the job to be held.
+  /// Says that what follows is done for this job, until another is named; 0: for none. Should the
+  /// process die of it, this is the job to be held.
   virtual void works_on(JobId) {}
 };
 

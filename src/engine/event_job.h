@@ -1,11 +1,11 @@
-// The job that an event is about.
+// Tells which job an event is about.
 #pragma once
 
 #include "model/event.h"
 
 namespace muster {
 
-/// 0: none, or several.
+/// Returns the job; 0: there is none, or several.
 JobId job_of(const EventBody& body);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Whether a job could ever run here.
+// Answers whether a job could ever run here.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,8 @@ namespace muster {
 class Feasibility {
  public:
   virtual ~Feasibility() = default;
-  /// Errors: kInvalidArgument: no set of this cluster's nodes would do in any of the partitions,
-  /// were all of them free. Cost: O(nodes).
+  /// Checks one job. Errors: kInvalidArgument: no set of this cluster's nodes would do in any of
+  /// the partitions, were all of them free. Cost: O(nodes).
   virtual Status check_satisfiable(const JobSpec& spec,
                                    const std::vector<PartitionIndex>& partitions) const = 0;
 };

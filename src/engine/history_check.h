@@ -1,5 +1,5 @@
-// Whether history has all that it must have: an end that neither memory nor history knows is lost
-// for ever.
+// Checks that history has all that it must have: an end that neither memory nor history knows is
+// lost for ever.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace muster {
 
-/// Notes the ends of attempts and steps while a journal is replayed into `state`.
+/// Records the ends of attempts and steps while a journal is replayed into `state`.
 class HistoryExpectation final : public ApplyObserver {
  public:
   explicit HistoryExpectation(const ClusterState& state) : state_(state) {}
   void attempt_ended(const Job& job, TimePoint now) override;
   void step_ended(const Job& job, const StepState& step, TimePoint now) override;
 
-  /// What is missing from history although its watermark has passed it: a line each, and one that
-  /// says how many more there are. To be called after the replay. Errors: as HistoryStore.
+  /// Returns what is missing from history although its watermark has passed it: a line each, and
+  /// one that says how many more there are. It is called after the replay. Errors: as HistoryStore.
   Result<std::vector<std::string>> missing_from(HistoryStore& history) const;
 
  private:

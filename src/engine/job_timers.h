@@ -1,5 +1,5 @@
-// When something is to happen to a job: its time limit, its begin time and the like. What happens
-// is decided where a timer fires; a timer is only a reminder.
+// Timers of jobs: their time limits, begin times and the like. What happens is decided where a
+// timer fires; a timer is only a reminder.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ enum class TimerKind : std::uint8_t {
 };
 
 /// A reminder. What it is about may have changed since it was set, and the job may be in another
-/// attempt: whoever handles it looks at the state, and sets a new one where it came too early.
+/// attempt: its handler looks at the state, and sets a new one where it came too early.
 struct Timer {
   TimePoint at;
   JobId job;
@@ -35,8 +35,8 @@ struct Timer {
 };
 
 /// Timers by moment and by job, so that those of a job that has ended can be dropped however far
-/// ahead they lie. They are not recorded: at a start they are set anew from the state. Determinism:
-/// they fire in the order of `at`, then job, attempt and kind. Cost: O(log timers) for each timer
+/// ahead they lie. They are not recorded: a start sets them anew from the state. Determinism: they
+/// fire in the order of `at`, then job, attempt and kind. Cost: O(log timers) for each timer
 /// concerned.
 class JobTimers {
  public:
@@ -44,7 +44,7 @@ class JobTimers {
   void set(const Timer& timer);
   /// Removes all timers of the job.
   void drop(JobId job);
-  /// Whether the first timer's moment has come.
+  /// True when the first timer's moment has come.
   bool is_due(TimePoint now) const { return !by_moment_.empty() && by_moment_.begin()->at <= now; }
   /// Removes and returns the first timer. Requires: there is one; not checked.
   Timer pop();

@@ -1,5 +1,5 @@
-// Which module answers which kind of request, and which timer is whose. A kind that stands in no
-// list does not compile.
+// Says which module answers which kind of request, and whose each timer is. A kind that stands in
+// no list does not compile.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ namespace muster {
 enum class ModuleName : std::uint8_t { kWorkload = 0, kPlatform = 1 };
 inline constexpr std::size_t kModuleCount = 2;
 
-/// Jobs, steps, nodes and partitions.
+/// The requests about jobs, steps, nodes and partitions.
 struct WorkloadRequests
     : TypeList<PreparedSubmit, PreparedStep, CancelJobs, ControlJobs, PreparedUpdate,
                ReleaseAllocation, RenewLease, CancelStep, Reconfigure> {};
-/// Experiments, trials, checkpoints and the catalog.
+/// The requests about experiments, trials, checkpoints and the catalog.
 struct PlatformRequests
     : TypeList<PreparedExperiment, ControlExperiments, UpdateExperiment, ReportTrial, FlagTrial,
                SearchDecision, RecordRun, RecordCheckpoint, StoreDocument, DeleteDocument,
@@ -32,12 +32,14 @@ concept PlatformRequest = (PlatformRequests::template kIndexOf<Kind> < PlatformR
 ModuleName module_of(const PreparedRequest& request);
 ModuleName module_of(TimerKind kind);
 
-/// The request asks for work that was not there before: refused while the disk is full.
+/// True when the request asks for work that was not there before: it is refused while the disk is
+/// full.
 bool is_new_work(const PreparedRequest& request);
-/// The request is not to be drafted together with others: two about one experiment might contradict
-/// each other, a filter may mean any number of jobs, and a step may wait for its job's CPUs.
+/// True when the request is not to be drafted together with others: two about one experiment might
+/// contradict each other, a filter may mean any number of jobs, and a step may wait for its job's
+/// CPUs.
 bool must_stand_alone(const PreparedRequest& request);
-/// The job from inside which the request ends or signals something; 0: none.
+/// Returns the job from inside which the request ends or signals something; 0: none.
 JobId asking_job(const PreparedRequest& request);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// From a journal file back to the state: a whole checkpoint, then every batch after it.
+// Restores the state from a journal: a whole checkpoint, then every batch after it.
 #pragma once
 
 #include <string>
@@ -35,36 +35,36 @@ struct RecoveryReport {
 Result<RecoveryReport> recover(Journal& journal, ClusterState& state, ApplyObserver* observer,
                                const RecoveryBounds& bounds = {});
 
-/// What follows from a history that does not go with the journal.
+/// What a start must do where history does not fit the journal.
 struct HistoryVerdict {
   JobId job_floor;  ///< ids up to it were given, whatever the journal knows; 0: nothing beyond it
   std::string warning;  ///< for the log; empty: the two go together
 };
-/// `last`: the journal's last batch before this start; `state`: what was recovered from it.
-/// `is_same_past`: the batch up to which history has everything is the journal's.
+/// Judges the two. `last`: the journal's last batch before this start; `state`: what was recovered
+/// from it. `is_same_past`: the batch up to which history has everything is the journal's.
 HistoryVerdict judge_history(const HistoryMark& mark, bool is_same_past, Seq last,
                              const RecoveryReport& report, const ClusterState& state);
 
-/// What a start finds of its journal and the history beside it.
+/// What a start finds in its journal and in the history beside it.
 struct StartRecovery {
   RecoveryReport report;
   std::vector<HistoryRecord>
       unprojected;  ///< what history lacks: to be stored there before anything new ends
   HistoryVerdict verdict;
 };
-/// As recover(), to the journal's end. A history whose past is another than the journal's (either
-/// was put back) is told all that the journal still knows.
+/// Recovers as recover() does, to the journal's end. A history whose past is another than the
+/// journal's (either was restored from a copy) is given all that the journal still knows.
 Result<StartRecovery> recover_beside_history(Journal& journal, ClusterState& state,
                                              const HistoryMark& mark);
 
-/// The last batch that made the state.
+/// Returns the mark of the last batch that made the state.
 BatchMark mark_of(const ClusterState& state);
 
-/// Puts one slice of a checkpoint into a state that is being restored. Requires: slices in the
-/// order of write_checkpoint.
+/// Restores one slice of a checkpoint into a state. Requires: slices in the order of
+/// write_checkpoint.
 void restore_slice(ClusterState& state, records::Slice slice);
 
-/// What a checkpoint of `state` is sealed with.
+/// Returns the seal of a checkpoint of `state`.
 CheckpointSeal seal_of(const ClusterState& state);
 
 /// Writes a checkpoint of `state` in slices; `put` stores one and may wait between. Cost: O(state).

@@ -1,5 +1,5 @@
-// Watches a recovery for what ended in it and history has not: to be stored there before anything
-// new ends.
+// Records what a recovery sees end and history does not have: it must be stored there before
+// anything new ends.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@ namespace muster {
 
 class ReplayRecorder final : public ApplyObserver {
  public:
-  /// `state`: the one that is being recovered, which outlives this. `watermark`: what history has
-  /// on stable storage.
+  /// Observes a recovery. `state`: the one that is being recovered, which outlives this.
+  /// `watermark`: what history has on stable storage.
   ReplayRecorder(const ClusterState& state, Seq watermark) : state_(state), watermark_(watermark) {}
   void attempt_ended(const Job& job, TimePoint now) override;
   void step_ended(const Job& job, const StepState& step, TimePoint now) override;

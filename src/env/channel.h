@@ -1,5 +1,5 @@
 // How threads exchange values: a queue with an eventfd that an event loop can wait for, and a stock
-// of credits for what is large. The only place with a mutex.
+// of credits for what is large. This is the only file with a mutex.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -15,10 +15,10 @@
 
 namespace muster {
 
-/// Any number of threads push; one takes. Values come out in the order in which they went in. No
-/// call waits for another thread, beyond the mutex. The channel itself has no bound: a producer of
-/// any number of values watches size() and stops accepting input; one of few large values uses
-/// Credits.
+/// A queue between threads: any number push, one receives. Values come out in the order in which
+/// they went in. No call waits for another thread, beyond the mutex. The channel itself has no
+/// bound: a producer of any number of values watches size() and stops accepting input; one of few
+/// large values uses Credits.
 template <class T>
 class Channel {
  public:
@@ -45,13 +45,13 @@ class Channel {
     const std::lock_guard lock(mutex_);
     return std::exchange(values_, {});
   }
-  /// How many values wait.
+  /// Returns how many values wait.
   std::size_t size() const {
     const std::lock_guard lock(mutex_);
     return values_.size();
   }
-  /// An eventfd that is readable whenever there is something to take; now and then also when there
-  /// is not. Lifetime: the channel's, which closes it.
+  /// Returns an eventfd that is readable whenever there is something to receive; now and then also
+  /// when there is not. Lifetime: the channel's, which closes it.
   int fd() const { return fd_; }
 
  private:
@@ -64,20 +64,21 @@ class Channel {
   std::vector<T> values_;  ///< guarded by mutex_
 };
 
-/// How many large values may be on their way to another thread: the sender takes a credit for each
-/// and waits while there is none, the receiver gives it back when it has dealt with the value.
+/// Bounds how many large values may be on their way to another thread: the sender acquires a credit
+/// for each and waits while there is none, the receiver releases it when it has dealt with the
+/// value.
 class Credits {
  public:
   explicit Credits(std::size_t count) : left_(count) {}
   Credits(const Credits&) = delete;
   Credits& operator=(const Credits&) = delete;
-  /// Takes a credit; blocks while there is none.
+  /// Acquires a credit; blocks while there is none.
   void acquire() {
     std::unique_lock lock(mutex_);
     given_.wait(lock, [this] { return left_ > 0; });
     --left_;
   }
-  /// Returns a credit and wakes a thread that waits for one. Never blocks for long.
+  /// Releases a credit and wakes a thread that waits for one. Never blocks for long.
   void release() {
     {
       const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// A disk for tests of what SQLite stores: in memory, refusing at a chosen call, and forgetting at a
-// crash what was not synced. It is SQLite's default VFS while it lives. For one thread.
+// A disk for tests of what SQLite stores: it is in memory, refuses at a chosen call, and forgets at
+// a crash what was not synced. It is SQLite's default VFS while it lives. For one thread.
 #pragma once
 
 #include <sqlite3.h>
@@ -19,7 +19,7 @@
 
 namespace muster::testing {
 
-/// What a disk does wrong. The call that is struck counts as one of the calls that change
+/// The kinds of faults. The call that a fault strikes counts as one of the calls that change
 /// something.
 enum class Fault {
   kWriteError,  ///< a write fails and leaves nothing
@@ -40,31 +40,32 @@ class FaultyDisk {
   /// The fault strikes the `calls`-th call from now that it can strike, and if it is lasting every
   /// one after it. Requires: calls > 0.
   void arm(Fault fault, std::uint64_t calls, bool is_lasting = false);
-  /// No fault is under way any more.
+  /// Ends the fault.
   void heal() { calls_left_ = 0; }
-  /// Whether the fault armed last has struck.
+  /// True when the fault armed last has struck.
   bool has_struck() const { return has_struck_; }
-  /// Writes, syncs, truncations and deletions so far.
+  /// Returns how many writes, syncs, truncations and deletions there were.
   std::uint64_t calls() const { return calls_; }
 
-  /// Every file is as a disk may have it that lost its power now. Requires: no connection is open.
+  /// Leaves every file as a disk may have it that lost its power now. Requires: no connection is
+  /// open.
   void lose_power();
   /// True between a kPowerLoss that has struck, or kill_process(), and what is called next of
   /// lose_power() and start_process().
   bool is_gone() const { return is_gone_; }
-  /// Whoever uses the disk is gone without a word: open connections can only be dropped.
+  /// Ends the process that uses the disk without warning: open connections can only be dropped.
   void kill_process() { is_gone_ = true; }
-  /// After kill_process(): the files are as they were written, and what was not synced is still
-  /// not. Requires: no connection is open.
+  /// Starts a process after kill_process(): the files are as they were written, and what was not
+  /// synced is still not. Requires: no connection is open.
   void start_process();
   /// The files as a reader sees them at this moment.
   using Image = std::map<std::string, std::string>;
   Image image() const;
-  /// A copy is put back, whole and synced, in place of all that is there. Requires: no connection
-  /// is open.
+  /// Restores a copy, whole and synced, in place of all that is there. Requires: no connection is
+  /// open.
   void put_back(const Image& image);
   bool contains(const std::string& name) const { return files_.contains(name); }
-  /// Overwrites bytes of a file, as a disk that rots.
+  /// Overwrites bytes of a file, as a disk that rots does.
   void rot(const std::string& name, std::size_t offset, std::string_view bytes);
 
  private:
@@ -88,7 +89,7 @@ class FaultyDisk {
     std::vector<Change> unsynced;
     std::map<Handle*, int> locks;
     std::vector<std::unique_ptr<std::array<char, 32768>>> shm;
-    /// By slot: who holds it, and whether alone.
+    /// Who holds each slot, and whether alone.
     std::array<std::map<Handle*, bool>, SQLITE_SHM_NLOCK> shm_locks;
   };
   struct Handle : sqlite3_file {

@@ -1,4 +1,4 @@
-// A file that takes room on a disk so that nothing else does, and the disk under it.
+// A file that reserves room on a disk so that nothing else uses it, and the disk under it.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@ namespace muster {
 class ReserveFile {
  public:
   virtual ~ReserveFile() = default;
-  /// In bytes; 0: it is not there, or cannot be looked at.
+  /// Returns its bytes; 0: it is not there, or cannot be looked at.
   virtual std::uint64_t size() const = 0;
-  /// What an ordinary process may still write to that disk, in bytes.
+  /// Returns how many bytes an ordinary process may still write to that disk.
   virtual std::uint64_t free_bytes() const = 0;
   /// Makes it that long, with room on the disk for all of it. False: there was none, and nothing is
   /// left of it.

@@ -1,4 +1,4 @@
-// Why a write to a file was refused.
+// Says why a write to a file was refused.
 #pragma once
 
 #include <cerrno>
@@ -8,7 +8,8 @@
 
 namespace muster {
 
-/// "cannot write PATH", with the errno's text. kUnavailable; cause kNoRoom for ENOSPC and EDQUOT.
+/// Returns "cannot write PATH", with the errno's text. kUnavailable; cause kNoRoom for ENOSPC and
+/// EDQUOT.
 Error write_error(const std::string& path, int error = errno);
 
 }  // namespace muster

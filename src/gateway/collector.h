@@ -1,6 +1,6 @@
-// Sees to it that of experiments which have ended only those checkpoints stay that their retention
-// keeps. Which those are hangs upon the metric store, so that it is found out here and handed to
-// the core, which begins the job that deletes the others.
+// Collects what experiments that have ended need not keep: only those checkpoints stay that their
+// retention says. Which those are depends on the metric store, so it is found out here and handed
+// to the core, which begins the job that deletes the others.
 #pragma once
 
 #include <kj/async.h>
@@ -25,7 +25,7 @@ struct RatingTask {
   bool smaller_is_better = true;
 };
 RatingTask rating_task(const ClusterState& state, const Experiment& experiment);
-/// What the metric store is asked for the metrics, one question for each checkpoint.
+/// Returns the questions to the metric store, one for each checkpoint.
 std::vector<MetricQuestion> rating_questions(const RatingTask& task);
 /// Fills in the metrics. Requires: the answers are those to rating_questions(task).
 void fill_in_ratings(RatingTask& task, MetricAnswers& answers);
@@ -33,7 +33,7 @@ void fill_in_ratings(RatingTask& task, MetricAnswers& answers);
 class Collector {
  public:
   using Measure = std::function<kj::Promise<Result<MetricAnswers>>(std::vector<MetricQuestion>)>;
-  /// To the core; the replies come once it has said what happened.
+  /// Sends a request to the core; the replies come once it has said what happened.
   using Submit = std::function<kj::Promise<std::vector<Reply>>(PreparedRequest)>;
   /// `detach`: runs a promise to its end. Lifetime: the state outlives it.
   using Detach = std::function<void(kj::Promise<void>)>;
@@ -45,9 +45,9 @@ class Collector {
         submit_(std::move(submit)),
         detach_(std::move(detach)) {}
 
-  /// Looks at all experiments: once, at the beginning.
+  /// Looks at all experiments once, at the beginning.
   void begin();
-  /// After the batch was applied.
+  /// Called after the batch was applied.
   void on_batch(const EventBatch& batch);
 
  private:

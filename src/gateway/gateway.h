@@ -1,5 +1,6 @@
-// Owns what clients see: decodes and prepares their requests, hands them to the core in order,
-// answers their reads. Lives on the gateway's thread; everything else is reached through the port.
+// Owns what clients see: it decodes and prepares their requests, hands them to the core in order,
+// and answers their reads. It lives on the gateway's thread; everything else is reached through the
+// port.
 #pragma once
 
 #include <kj/async.h>
@@ -26,7 +27,7 @@
 
 namespace muster {
 
-/// A list for sacct, further on than before, and what it came to on the way.
+/// A slice of a list for sacct: the list, further on than before, and its pages on the way.
 struct HistorySlice {
   HistoryListing listing;
   std::vector<std::string> pages;
@@ -36,48 +37,48 @@ struct HistorySlice {
 class GatewayPort {
  public:
   virtual ~GatewayPort() = default;
-  /// The cluster's time, which the state's own falls behind while nothing happens.
+  /// Returns the cluster's time, which the state's own falls behind while nothing happens.
   virtual TimePoint now() = 0;
-  /// To the core. Gateway::on_reply follows.
+  /// Sends a command to the core. Gateway::on_reply follows.
   virtual void command(Command command) = 0;
-  /// One submission that is only a question. Gateway::on_reply follows.
+  /// Asks what would become of one submission. Gateway::on_reply follows.
   virtual void forecast(Command command) = 0;
-  /// As PlannerRole::explain.
+  /// Calls PlannerRole::explain.
   virtual kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId> jobs) = 0;
-  /// As next_pages of history_listing.h, elsewhere; users take turns there.
+  /// Calls next_pages of history_listing.h on another thread; users take turns there.
   virtual kj::Promise<Result<HistorySlice>> history(UserId user, HistoryListing listing) = 0;
   virtual kj::Promise<Result<std::string>> blob(BlobId id) = 0;
-  /// May take long: runs elsewhere.
+  /// Looks up a user's names; it may take long, and runs on another thread.
   virtual kj::Promise<CallerNames> names(UserId user, GroupId group) = 0;
-  /// As `answer` of token_questions.h, elsewhere.
+  /// Calls `answer` of token_questions.h on another thread.
   virtual kj::Promise<Result<TokenAnswer>> ask_tokens(TokenQuestion question) = 0;
-  /// A token of a user's for HTTP that lasts until then, or as long as one may. Errors:
+  /// Returns a token of a user's for HTTP that lasts until then, or as long as one may. Errors:
   /// kFailedPrecondition: HTTP is not served.
   virtual kj::Promise<Result<std::string>> token(TokenOwner owner, TimePoint until) = 0;
-  /// In the order of the calls. Fulfilled once the report is on stable storage.
+  /// Stores reports in the order of the calls. Fulfilled once the report is on stable storage.
   virtual kj::Promise<Result<ReportOutcome>> store_report(MetricReport report) = 0;
-  /// As `answer` of metric_questions.h, elsewhere.
+  /// Calls `answer` of metric_questions.h on another thread.
   virtual kj::Promise<Result<MetricAnswers>> measure(std::vector<MetricQuestion> questions) = 0;
-  /// What is known of these trials is of no use any more.
+  /// Forgets what is known of these trials, which is of no use any more.
   virtual void forget_trials(std::vector<TrialId> trials) = 0;
-  /// A run goes on from a checkpoint of so many steps: before its first report.
+  /// Begins a run that continues from a checkpoint of so many steps, before its first report.
   virtual void begin_metrics(TrialId trial, std::uint32_t run, std::int64_t resumed_from_steps) = 0;
-  /// As LogStore::read. A page without lines, forward, is kept back until there are some,
-  /// wake_log_readers, or `wait` is over.
+  /// Calls LogStore::read. A page without lines, forward, waits until there are some,
+  /// wake_log_readers is called, or `wait` is over.
   virtual kj::Promise<Result<LogPage>> read_logs(LogQuery query, Duration wait) = 0;
   virtual void wake_log_readers(LogOwner owner) = 0;
 };
 
 class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
  public:
-  /// Who waits still is told that nobody will answer.
+  /// Tells all who still wait that nobody will answer.
   ~Gateway() noexcept override;
-  /// `first_token`: what its commands are numbered from. Where there are several gateways, answers
-  /// find their way back by it.
+  /// Holds references: all three outlive it. `first_token`: what its commands are numbered from.
+  /// Where there are several gateways, answers find their way back by it.
   Gateway(GatewayPort& port, kj::Timer& timer, QueryReplica& replica,
           std::uint64_t first_token = 1);
 
-  // From clients.
+  // These calls come from clients.
   kj::Promise<std::vector<Reply>> submit(const Identity& identity, std::vector<Request> requests,
                                          RequestId id) override;
   kj::Promise<std::optional<Error>> query(const Identity& identity, Query query,
@@ -86,10 +87,10 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<Result<LogAnswer>> read_logs(const Identity& identity, LogQuery query,
                                            Duration wait) override;
 
-  // From clients by HTTP.
-  /// What a trial's present run has measured; its search hears of it when it is a validation that
-  /// it follows. Fulfilled when all of it is on stable storage. Errors: as report_trial of the
-  /// core; kFailedPrecondition also when another value was reported there.
+  // Reports, for clients by HTTP, what a trial's present run has measured; its search hears of it
+  // when it is a validation that the search follows. Fulfilled when all of it is on stable storage.
+  // Errors: as report_trial of the core; kFailedPrecondition also when another value was reported
+  // there.
   kj::Promise<std::optional<Error>> report(const Identity& identity, MetricReport report);
   /// Does what lines of logs set off: reports as above, matches through the core. Fulfilled when
   /// all of it is durable, or refused for good; the error is one that passes (kUnavailable,
@@ -98,23 +99,24 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   /// True as soon as the run is asked to stop; false when it has not been for so long. Errors:
   /// kNotFound: it is not the present run.
   kj::Promise<Result<bool>> wait_stop(const Identity& identity, TrialRun run, kj::Duration timeout);
-  /// Errors: kPermissionDenied: the job, or its run, that the token was given to has ended.
+  /// Checks a token. Errors: kPermissionDenied: the job, or its run, that the token was given to
+  /// has ended.
   Status check_token(const TokenClaims& claims) const;
   const ClusterState& state() const { return replica_.state(); }
-  /// Why the core takes no new work at present; nullopt: it does.
+  /// Returns why the core accepts no new work at present; nullopt: it does.
   const std::optional<Error>& refusal() const { return refusal_; }
   void set_refusal(std::optional<Error> why) { refusal_ = std::move(why); }
   kj::Promise<Result<std::string>> blob(BlobId id) { return port_.blob(id); }
-  /// Once, when the replica stands where the journal does, and of one gateway alone: from now on it
-  /// sees to it that what experiments keep no longer is collected.
+  /// Begins to collect what experiments keep no longer. It is called once, when the replica stands
+  /// where the journal does, and of one gateway alone.
   void begin() {
     is_collecting_ = true;
     collector_.begin();
   }
-  /// Runs a promise to its end; what it answers is its own business.
+  /// Runs a promise to its end, whatever it answers.
   void detach(kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }
 
-  // From the core, in the order in which it said them.
+  // These calls come from the core, in the order in which it said them.
   void on_update(const DurableUpdate& update);
   void on_reply(std::uint64_t token, std::vector<Reply> replies);
 
@@ -133,10 +135,10 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   Result<PreparedRequest> prepare_one(Request request, const Identity& identity,
                                       const CallerNames& names);
   Command begin_command(const Identity& identity, RequestId id, const CallerNames& names);
-  /// With what history knows of jobs that they depend on.
+  /// Sends a command with what history knows of jobs that it depends on.
   kj::Promise<std::vector<Reply>> send_or_ask(Command command);
   kj::Promise<Command> with_past(Command command, std::vector<JobId> jobs);
-  // Lists of jobs, slice by slice (list_calls.cc).
+  // Lists jobs slice by slice (list_calls.cc).
   kj::Promise<std::optional<Error>> query_jobs(const Identity& identity, Query query,
                                                SendPage send);
   kj::Promise<std::optional<Error>> query_why(const Identity& identity, Query query, SendPage send);
@@ -154,9 +156,9 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   kj::Promise<std::optional<Error>> import_report(const Identity& identity, MetricReport report);
   void begin_metrics(const MetricReport& report);
   kj::Promise<std::optional<Error>> record_match(RecordLogMatch match);
-  /// What the search compares the trial by; null: it is not in this report.
+  /// Returns what the search compares the trial by; null: it is not in this report.
   const MetricValue* searched_value(const MetricReport& report) const;
-  /// A validation of an experiment that the searcher metric has not been reported of.
+  /// True for a validation of an experiment that the searcher metric has not been reported of.
   bool is_first_validation(const MetricReport& report) const;
   std::optional<Error> wrong_for_search(const MetricReport& report) const;
   kj::Promise<std::optional<Error>> report_to_search(const Identity& identity,
@@ -172,7 +174,7 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   bool is_collecting_ = false;
   std::unordered_map<std::uint64_t, kj::Own<kj::PromiseFulfiller<std::vector<Reply>>>> replies_;
   using Waiters = std::unordered_map<JobId, std::map<std::uint64_t, Waiter>>;
-  /// Shared with the promises that clients hold: they may be dropped after the gateway is.
+  /// The promises that clients hold share this: they may be dropped after the gateway is.
   std::shared_ptr<Waiters> waiters_ = std::make_shared<Waiters>();
   struct KnownNames {
     CallerNames names;

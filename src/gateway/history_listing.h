@@ -1,6 +1,6 @@
-// A list for sacct on its way: what history has and what memory has, merged in the order of job
-// numbers and encoded page by page. The gateway reads memory (QueryReplica::read_live), history's
-// thread does the rest; between them the listing travels as a value.
+// A list for sacct while it is made: what history has and what memory has is merged in the order of
+// job numbers and encoded page by page. The gateway reads memory (QueryReplica::read_live),
+// history's thread does the rest; between them the listing travels as a value.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ struct HistoryRun {
   HistoryKey key() const { return {job.id, job.attempt}; }
 };
 
-/// Each attempt is shown once, however many end while the list is made: memory is read before
-/// history, for the same stretch of numbers. What had ended by then is in history (which hears of
-/// every end no later than the gateway); what had not is in what was read of memory, and where
-/// history has it as well by now, that is the one shown. Which jobs belong to the list at all:
-/// job_listing.h. Size: what one slice has of memory (QueryReplica::read_live) and one read of
-/// history (HistoryStore::read).
+/// The list's state. Each attempt is shown once, however many end while the list is made: memory is
+/// read before history, for the same stretch of numbers. What had ended by then is in history
+/// (which hears of every end no later than the gateway); what had not is in what was read of
+/// memory, and where history has it as well by now, that is the one shown. job_listing.h says which
+/// jobs belong to the list at all. Size: what one slice has of memory (QueryReplica::read_live) and
+/// one read of history (HistoryStore::read).
 struct HistoryListing {
   Query query;
   JobListing memory;            ///< how far memory has been read
@@ -49,13 +49,13 @@ struct HistoryListing {
   bool is_done() const { return is_caught_up && memory.is_done() && ready.empty() && !newest; }
 };
 
-/// What a list that passed over damaged records ends with, when all else has been shown. Nullopt:
-/// there were none.
+/// Returns the error with which a list ends that passed over damaged records, when all else has
+/// been shown. Nullopt: there were none.
 std::optional<Error> damage_of(const HistoryListing& listing);
 
-/// Goes on with the list by a page or so, until memory has to be read further or all is done. The
-/// pages may be none. `store` may be null: history has nothing. Requires: not needs_memory().
-/// Errors: as HistoryStore. Cost: that of a few hundred rows.
+/// Continues the list by a page or so, until memory has to be read further or all is done. There
+/// may be no pages. `store` may be null: history has nothing. Requires: not needs_memory(). Errors:
+/// as HistoryStore. Cost: that of a few hundred rows.
 Result<std::vector<std::string>> next_pages(HistoryListing& listing, HistoryStore* store);
 
 }  // namespace muster

@@ -101,7 +101,7 @@ class Scene {
     }
     const Reply reply = rig_->done(std::move(prepared).value());
     EXPECT_FALSE(reply.error.has_value()) << (reply.error ? reply.error->text() : "");
-    settle();
+    run_until_idle();
     rig_->core.state().jobs().for_each([this](const Job& one) {
       if (one.run != nullptr && !one.run->steps.empty()) step_ = one.run->steps.back().id;
     });
@@ -126,7 +126,7 @@ class Scene {
     for (int i = 0; i < (is_failing_trial ? 1000 : seconds); ++i) {
       rig_->live(Duration::seconds(1));
       if (drawn_.has_client()) rig_->done(RenewLease{step_->job});
-      settle();
+      run_until_idle();
       answer_disk();
       answer_launches();
     }
@@ -147,10 +147,10 @@ class Scene {
     search_.load(rig_->core.state());
     seen_ = rig_->published.size();
     rig_->connect_all();
-    settle();
+    run_until_idle();
   }
   /// The search decides and the planner plans until nothing moves.
-  void settle() {
+  void run_until_idle() {
     bool has_moved = true;
     for (int i = 0; has_moved && i < 100; ++i) {
       const std::size_t before = rig_->journal.size();

@@ -31,12 +31,12 @@ class ListGate {
     UserId user_;
   };
 
-  /// Requires: of_user_max > 0; with 0 no list would ever be sent.
+  /// Begins with no lists. Requires: of_user_max > 0; with 0 no list would ever be sent.
   explicit ListGate(std::size_t of_user_max);
-  /// Fulfilled when the user has fewer than the maximum under way; a user's calls in their order.
-  /// Dropping the promise leaves the queue.
+  /// Enters a list. Fulfilled when the user has fewer than the maximum under way; a user's calls in
+  /// their order. Dropping the promise leaves the queue.
   kj::Promise<kj::Own<Ticket>> enter(UserId user);
-  /// How many users have a list under way.
+  /// Returns how many users have a list under way.
   std::size_t users() const;
 
  private:

@@ -1,6 +1,6 @@
-// The gateway's time for long lists and configurations: slices of lists are made one after the
-// other, and between two portions of that work whoever else has something for the gateway's thread
-// is served. Belongs to that thread.
+// Shares the gateway's time among long lists and configurations. Slices of lists are made one after
+// the other, and between two portions of that work whoever else has something for the gateway's
+// thread is served. It belongs to that thread.
 #pragma once
 
 #include <kj/async.h>
@@ -19,12 +19,13 @@ class ListTurns final : private kj::TaskSet::ErrorHandler {
   explicit ListTurns(kj::Timer& timer) : timer_(timer), tasks_(*this) {}
 
   /// Runs `work`, a slice of a list for `user`, which answers what it cost: about as many jobs as
-  /// it showed. At once when little such work was done since other events were last looked for,
-  /// else in turn, users by turns. Fulfilled when it has run; dropping the promise before that
+  /// it showed. It runs at once when little such work was done since other events were last looked
+  /// for, else in turn, users by turns. Fulfilled when it has run; dropping the promise before that
   /// means that it never runs.
   kj::Promise<void> run(UserId user, std::function<std::size_t()> work);
 
-  /// What is made of lists between two looks at other events, in jobs: about a millisecond.
+  /// The most that is made of lists between two looks at other events, in jobs: about a
+  /// millisecond.
   static constexpr std::size_t kCostMax = 256;
 
  private:

@@ -1,4 +1,4 @@
-// Views of one answer, encoded as pages that a reader can hold: each of about a mebibyte.
+// Encodes the views of one answer as pages that a reader can hold: each of about a mebibyte.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +20,16 @@ class PageWriter {
   /// `detail` concerns jobs alone, as in encode_page().
   explicit PageWriter(QueryDetail detail = QueryDetail::kFull) : detail_(detail) {}
 
-  /// Requires with kRow: the job has a specification.
+  /// Adds a view. Requires with kRow: the job has a specification.
   void add(JobView job);
   void add(StepView step);
   void add(ExperimentView experiment);
   void add(TrialView trial);
   void add(Checkpoint checkpoint);
   void add(Document document);
-  /// Whether nothing was added yet.
+  /// True when nothing was added yet.
   bool is_empty() const { return bytes_ == 0 && pages_.empty(); }
-  /// Whether at least one page has been filled, from then on: the caller of a long list stops here.
+  /// True from when at least one page has been filled: the caller of a long list stops here.
   bool is_full() const { return !pages_.empty(); }
   /// Encodes what is left and returns all pages in order: at least one, which is empty only when
   /// nothing was added.

@@ -1,5 +1,5 @@
-// Dependencies on jobs that have left memory: history knows how they ended. Asked of it before the
-// core sees the submission or the update, which may not wait for anything.
+// Decides dependencies on jobs that have left memory: history knows how they ended. It is asked
+// before the core sees the submission or the update, which may not wait for anything.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// The jobs that these submissions and updates depend on, whose outcome matters, and that are not
-/// in memory any more; rising, each once.
+/// Returns the jobs that these submissions and updates depend on, whose outcome matters, and that
+/// are not in memory any more; rising, each once.
 std::vector<JobId> past_jobs(const ClusterState& state, TimePoint now,
                              const std::vector<PreparedRequest>& requests);
 

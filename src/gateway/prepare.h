@@ -1,4 +1,4 @@
-// The part of validating a request that needs no state: done before the core, on the gateway's
+// The part of validating a request that needs no state: it runs before the core, on the gateway's
 // thread.
 #pragma once
 

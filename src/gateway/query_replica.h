@@ -1,4 +1,4 @@
-// The replica that answers reads: follows the durable log, so that clients read what they wrote,
+// The replica that answers reads. It follows the durable log, so that clients read what they wrote,
 // and costs the core nothing.
 #pragma once
 
@@ -17,15 +17,14 @@
 
 namespace muster {
 
-/// What the core knows of nodes beside the state; sent from time to time.
+/// What the core knows of nodes beside the state; it is sent from time to time.
 struct NodeLoad {
   TimePoint last_contact;
   std::uint32_t load_hundredths = 0;
   std::uint64_t free_memory_mib = 0;
 };
 
-/// The encoded pages of an answer, shared by everybody who asks the same at the same sequence
-/// number.
+/// The encoded pages of an answer, which all share who ask the same at the same sequence number.
 using Pages = std::shared_ptr<const std::vector<std::string>>;
 
 /// A slice of a long answer.
@@ -43,12 +42,12 @@ class QueryReplica {
 
   ClusterState& state() { return state_; }
   const ClusterState& state() const { return state_; }
-  /// When the controller was started, for `scontrol show config`.
+  /// Sets when the controller was started, for `scontrol show config`.
   void set_boot_time(TimePoint time) { boot_time_ = time; }
   void apply(const EventBatch& batch);
   void set_report(std::shared_ptr<const PlanReport> report);
   void set_node_loads(std::vector<NodeLoad> loads);
-  /// What `scontrol ping` warns of; empty: nothing.
+  /// Sets what `scontrol ping` warns of; empty: nothing.
   void set_clock_warning(std::string text);
   void set_disk_warning(std::string text);
   void set_http_warning(std::string text);
@@ -58,11 +57,10 @@ class QueryReplica {
   /// last change. `reader`: keys in configurations are shown to their owners alone.
   Result<Pages> answer(const Identity& reader, const Query& query);
 
-  // Jobs and their steps come slice by slice, because there may be very many.
-  /// Errors: kNotFound "Invalid job id specified" when exactly one job is named and it is not
-  /// there.
+  // Begins a list. Jobs and their steps come slice by slice, because there may be very many.
+  // Errors: kNotFound "Invalid job id specified" when exactly one job is named and it is not there.
   Result<JobListing> begin_list(const JobFilter& filter);
-  /// A list on which only history has something.
+  /// Begins a list on which only history has something.
   JobListing begin_nothing() const { return JobListing(state_.next_job(), std::vector<JobId>{}); }
   /// Makes the next slice of kJobs or kSteps. `reasons`: what is known beyond the last plan of why
   /// jobs wait. Requires: the list is not done. Cost: at most kShownMax jobs shown, or a page full,
@@ -73,7 +71,8 @@ class QueryReplica {
   /// above.
   std::size_t add_waiting(const JobFilter& filter, JobListing& listing, std::size_t count_max,
                           std::vector<JobId>& waiting);
-  /// What memory has of the next jobs that a list for sacct may show. Returns the cost, as above.
+  /// Adds what memory has of the next jobs that a list for sacct may show. Returns the cost, as
+  /// above.
   std::size_t read_live(HistoryListing& listing);
   static constexpr std::size_t kShownMax = 256;
   static constexpr std::size_t kLookedMax = 4096;
@@ -118,7 +117,7 @@ class QueryReplica {
   std::string disk_warning_;
   std::string http_warning_;
   std::map<std::string, Cached> cache_;
-  /// By query and where they begin, as of `slices_change_`.
+  /// The slices by query and by where they begin, as of `slices_change_`.
   std::map<std::string, CachedSlice> slices_;
   std::uint64_t slices_change_ = 0;
   std::size_t slice_bytes_ = 0;

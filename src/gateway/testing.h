@@ -1,5 +1,5 @@
-// A gateway's other threads that have nothing to say, for tests of what concerns only some of them.
-// Not for production code.
+// A port whose threads have nothing to say, for tests of what concerns only some of them. Not for
+// production code.
 #pragma once
 
 #include "gateway/gateway.h"

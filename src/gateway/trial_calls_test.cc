@@ -37,7 +37,7 @@ class Desk final : public GatewayPort {
     LastBlob last;
     rig.done(
         prepare_experiment(std::move(create), kAlice, CallerNames{"alice", "users"}, last).value());
-    settle();
+    run_until_idle();
   }
   ~Desk() noexcept override = default;
 
@@ -95,7 +95,7 @@ class Desk final : public GatewayPort {
     waiting_.pop_front();
   }
   bool is_waiting() const { return !waiting_.empty(); }
-  void settle() {
+  void run_until_idle() {
     for (int i = 0; i < 10; ++i) {
       follow();
       for (const SearchDecision& decision : role_.decide(rig.now)) rig.done(decision, kRoot);
@@ -217,7 +217,7 @@ TEST(TrialCalls, ARunsMetricsBeginWhereItsCheckpointIs) {
       << "the first run goes on from nothing, not even from its own checkpoint";
   desk.rig.step_done(desk.rig.job(desk.trial().job).run->allocation->nodes.front().node.value(),
                      desk.rig.batch_step(desk.trial().job), ExitStatus::exited(1));
-  desk.settle();
+  desk.run_until_idle();
   send(2);
   send(2);
   EXPECT_EQ(desk.begun, (std::vector<std::pair<std::uint32_t, std::int64_t>>{{2, 40}})) << "once";

@@ -1,5 +1,5 @@
-// The jobs of each user, so that a poll of one's own jobs does not look at everybody's. Derived
-// from the state; a follower makes it at the first question and keeps it up event by event.
+// The jobs of each user, so that a poll of one's own jobs does not look at everybody's. It is
+// derived from the state: a follower makes it at the first question and updates it event by event.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace muster {
 
 class UserIndex {
  public:
-  /// `event` has been applied to `state`. Cost: O(1) amortised.
+  /// Called when `event` has been applied to `state`. Cost: O(1) amortised.
   void on_event(const Event& event, const ClusterState& state);
-  /// The first `count_max` jobs of these users with ids from `first` on, in rising order, those
-  /// that have left memory left out. Cost: O(users * (log jobs + count_max)) and those that have
-  /// left; but the first call looks at all.
+  /// Returns the first `count_max` jobs of these users with ids from `first` on, in rising order,
+  /// without those that have left memory. Cost: O(users * (log jobs + count_max)) and those that
+  /// have left; but the first call looks at all.
   std::vector<const Job*> jobs_of(const std::vector<std::uint32_t>& uids, JobId first,
                                   std::size_t count_max, const ClusterState& state);
 

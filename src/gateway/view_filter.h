@@ -1,5 +1,5 @@
-// The conditions of a filter on jobs that are views already: those that history gives back, and
-// what of an array's record is named by its ids.
+// Applies the conditions of a filter to jobs that are views already: those that history returns,
+// and those of an array's record that its ids name.
 #pragma once
 
 #include "model/request.h"

@@ -7,9 +7,9 @@
 
 namespace muster {
 
-/// Asynchronous: `append` returns at once. Whoever wires the parts calls Core::on_durable with the
-/// highest number that is on stable storage. Nothing after a refused batch is stored: there this
-/// run of the controller ends.
+/// The port is asynchronous: `append` returns at once. Whoever wires the parts calls
+/// Core::on_durable with the highest number that is on stable storage. Nothing after a refused
+/// batch is stored: there this run of the controller ends.
 class JournalPort {
  public:
   virtual ~JournalPort() = default;

@@ -12,7 +12,7 @@ namespace muster {
 struct SqliteJournalOptions {
   std::string path;
   bool is_read_only = false;  ///< to look beside a controller that writes, at what is stored now:
-                              ///< takes no lock that it would wait for
+                              ///< acquires no lock that it would wait for
 };
 
 /// Opens or creates the file; one of an older format is brought to this one, unless it is only

@@ -1,5 +1,5 @@
-// What tests of the journal stand on: a disk that fails (env/faulty_disk.h), and a journal in
-// memory. Not for production code.
+// Helpers for tests of the journal: a disk that fails (env/faulty_disk.h), and a journal in memory.
+// Not for production code.
 #pragma once
 
 #include <map>
@@ -13,15 +13,15 @@
 
 namespace muster::testing {
 
-/// Keeps everything in memory, as decoded values.
+/// Stores everything in memory, as decoded values.
 class MemoryJournal final : public Journal {
  public:
-  /// `has_part_beside`: some of its upkeep may be done on another thread, and comes to nothing.
+  /// `has_part_beside`: some of its upkeep may be done on another thread, and does nothing.
   explicit MemoryJournal(bool has_part_beside = false) : has_part_beside_(has_part_beside) {}
 
-  /// The next append is refused so, and is not there.
+  /// Refuses the next append with `why`, and does not store it.
   void refuse_next(Error why) { refusal_ = std::move(why); }
-  /// A blob whose bytes are not those that were written.
+  /// Makes a blob's bytes differ from those that were written.
   void damage(BlobId id) { damaged_.insert(id); }
   std::size_t batch_count() const { return batches_.size(); }
   std::size_t tidy_count() const { return tidies_; }

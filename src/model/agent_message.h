@@ -1,6 +1,6 @@
-// What controller and node agents tell each other. Every message is idempotent: it names job,
-// attempt and step, and receiving it twice, late or after a restart of either side changes nothing
-// more.
+// The messages between the controller and the agents of nodes. Every message is idempotent: it
+// names job, attempt and step, and receiving it twice, late or after a restart of either side
+// changes nothing more.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@
 
 namespace muster {
 
-/// A supervisor that the agent has not heard of for so long after its launch is lost, and its place
-/// may be given away.
+/// A supervisor of which the agent has not heard for so long after its launch counts as lost, and
+/// its resources may be given to others.
 inline constexpr Duration kSupervisorLostAfter = Duration::seconds(5);
-/// A supervisor that comes up later than this after its launch therefore leaves without a word.
+/// A supervisor that begins later than this after its launch therefore exits silently.
 inline constexpr Duration kSupervisorStartsWithin = Duration::seconds(4);
 
 // ---- controller → agent ----
@@ -34,15 +34,15 @@ struct TaskFile {
   std::string text;
 };
 
-/// A folder or file of the host that a step's tasks see at another place too.
+/// A folder or file of the host that a step's tasks see under another path too.
 struct TaskBind {
   std::string source;  ///< absolute; a folder that is not there is made with the user's rights
   std::string target;  ///< absolute
   bool is_read_only = false;
 };
 
-/// Run this node's part of a step. Carries all that the supervisor needs, so that it can outlive
-/// both sides.
+/// Orders the node to run its part of a step. The order holds all that the supervisor needs, so
+/// that it can outlive both sides.
 struct LaunchStep {
   StepId id;
   JobSpecRef job;
@@ -51,7 +51,7 @@ struct LaunchStep {
   Bytes environment;
   std::string cluster_name;
   std::string node_name;                 ///< of this node
-  std::uint32_t node_rank = 0;           ///< this node's place in the step
+  std::uint32_t node_rank = 0;           ///< this node's position in the step
   std::uint32_t job_node_rank = 0;       ///< and in the job
   std::string job_node_list;             ///< host list text
   std::vector<std::uint32_t> job_cpus;   ///< CPUs per node of the job
@@ -72,22 +72,22 @@ struct LaunchStep {
   bool is_file_append = false;
   std::uint8_t kill_on_bad_exit = 0;
   std::vector<std::string>
-      variables;  ///< NAME=VALUE, over the job's environment: what its trial is told
-  /// Absolute. Each stands in the tasks' view as an empty folder of the step's own, shared by its
-  /// tasks on this node, which nobody else sees and which ends with the step.
+      variables;  ///< NAME=VALUE, over the job's environment: those of its trial
+  /// Absolute paths. Each stands in the tasks' view as an empty folder of the step's own, shared by
+  /// its tasks on this node, which nobody else sees and which ends with the step.
   std::vector<std::string> private_folders;
   std::vector<TaskFile> files;
   std::vector<TaskBind> binds;
   std::string cluster_id;  ///< whose order it is
   Epoch epoch;
-  /// Until `end_time`, which is a time on the controller's clock; infinite: no limit.
+  /// The time left until `end_time`, which is a time on the controller's clock; infinite: no limit.
   Duration time_left = Duration::infinite();
-  /// As in StepState: tells this order from one for a step that had the same number before an older
-  /// copy of the state was put back.
+  /// The key of the launch, as in StepState: it tells this order from one for a step that had the
+  /// same number before an older copy of the state was restored.
   std::uint64_t launch_key = 0;
 };
 
-/// Send a signal to a step's processes on this node.
+/// Orders the node to send a signal to a step's processes on it.
 struct SignalStep {
   StepId id;
   std::uint16_t signal = 0;
@@ -96,7 +96,8 @@ struct SignalStep {
       0;  ///< of its launch: nothing is sent to another step of that number. 0: whichever it is
 };
 
-/// Ask a step to save what it has and end: its stop file appears, and the signal is sent once.
+/// Orders the node to ask a step to save what it has and end: its stop file appears, and the signal
+/// is sent once.
 struct StopStep {
   StepId id;
   StopCall call = StopCall::kPreempt;
@@ -104,7 +105,8 @@ struct StopStep {
   std::uint16_t signal = 0;  ///< 0: none
 };
 
-/// End the job here: SIGCONT, SIGTERM, KillWait, SIGKILL to every step, then report JobClean.
+/// Orders the node to end the job: every step gets SIGCONT, SIGTERM and, after KillWait, SIGKILL;
+/// then the agent reports JobClean.
 struct TerminateJob {
   JobId job;
   std::uint32_t attempt = 0;
@@ -127,33 +129,34 @@ struct KnownStep {
   std::uint64_t launch_key = 0;  ///< of its launch
 };
 
-/// All steps that the node ran, or may have run, and that its registration did not name. What is
-/// left of them is to be found, and never started again; for each the answer is StepRunning or
-/// StepDone.
+/// Names all steps that the node ran, or may have run, and that its registration did not name. The
+/// agent finds what is left of them and never starts one again; it answers for each with
+/// StepRunning or StepDone.
 struct FindSteps {
   std::vector<KnownStep> steps;
 };
 
-/// The controller has this step's end on stable storage: the agent may forget it.
+/// Tells the agent that this step's end is on the controller's stable storage: the agent may forget
+/// it.
 struct AcknowledgeStep {
   StepId id;
   std::uint64_t launch_key = 0;  ///< of its launch; 0: whichever the node has
 };
 
-/// The node has a step that the controller's state knows nothing of, though its run goes on there:
-/// it is to end, and its end to be told. Nothing else of the run is touched.
+/// Orders the node to end a step that the controller's state does not know, though the run that it
+/// belongs to goes on there, and to report its end. Nothing else of the run is touched.
 struct EndStep {
   StepId id;
   std::uint64_t launch_key = 0;  ///< of its launch
 };
 
-/// The job is over everywhere: forget all of it.
+/// Tells the agent that the job is over everywhere: it forgets all of it.
 struct ForgetJob {
   JobId job;
   std::uint32_t attempt = 0;
 };
 
-/// The deadline of a running job moved.
+/// Tells the agent that the deadline of a running job has moved.
 struct ChangeEnd {
   JobId job;
   std::uint32_t attempt = 0;
@@ -161,7 +164,8 @@ struct ChangeEnd {
   Duration time_left = Duration::infinite();  ///< as in LaunchStep
 };
 
-/// The controller has so much of a stream on stable storage: the answer to each OutputSent.
+/// Tells the agent how much of a stream is on the controller's stable storage: the answer to each
+/// OutputSent.
 struct OutputReceived {
   LogStreamId stream;
   std::uint64_t next_offset = 0;
@@ -171,17 +175,18 @@ struct OutputReceived {
 struct ToAgentKinds : TypeList<LaunchStep, SignalStep, TerminateJob, SuspendJob, AcknowledgeStep,
                                ForgetJob, ChangeEnd, StopStep, OutputReceived, FindSteps, EndStep> {
 };
-/// What the controller sends to a node.
+/// One message from the controller to a node.
 struct ToAgent : Variant<ToAgentKinds> {
   using Variant::Variant;
 };
 
 // ---- agent → controller ----
 
-/// Which orders an agent understands: raised whenever ToAgent gets another. 1: EndStep.
+/// The version of the orders that an agent understands: it is raised whenever ToAgent gets another.
+/// 1: EndStep.
 inline constexpr std::uint32_t kAgentProtocol = 1;
 
-/// First message on every connection.
+/// Registers a node: the first message on every connection.
 struct RegisterNode {
   std::string node_name;
   std::string boot_id;
@@ -199,39 +204,40 @@ struct RegisterNode {
   std::vector<KnownStep> steps;
   std::string cluster_id;      ///< of the controller that the node served last; empty: none
   Epoch epoch;                 ///< the highest that it has met there
-  JobId job_floor;             ///< the highest job that it was told to start there
+  JobId job_floor;             ///< the highest job that it was ordered to start there
   std::uint64_t agent_id = 0;  ///< drawn when the agent started: tells two agents of one name apart
   std::string machine_id;      ///< the same after a reboot; empty: not known
-  /// In the spool alone: bytes of it that could not be read when the controller last told what they
-  /// may have held.
+  /// The bytes of the spool that could not be read when the controller last said what they may have
+  /// held. Only the spool holds this.
   std::uint64_t known_damage = 0;
-  /// It may not know all steps that run there, and has not been told since (FindSteps).
+  /// The agent may not know all steps that run on the node, and has not had a FindSteps since.
   bool has_lost_records = false;
   std::uint32_t protocol =
       0;  ///< kAgentProtocol of the agent's version; 0: of one before it said so
 };
 
-/// Whom a node serves: in the controller's answer to its registration, and in its spool.
+/// The cluster that a node serves: it is in the controller's answer to the node's registration, and
+/// in the node's spool.
 struct ClusterIdentity {
   std::string cluster_id;
   Epoch epoch;
 };
 
-/// Sent every second: the node is there.
+/// Says that the node is there; sent every second.
 struct Heartbeat {
   std::uint32_t load_hundredths = 0;  ///< one-minute load average * 100
   std::uint64_t free_memory_mib = 0;
   std::string fault;  ///< what keeps the node from starting anything; empty: nothing
 };
 
-/// This node has the step and runs it: a supervisor's first word to its agent, and told to the
-/// controller again after a connection was lost.
+/// Says that this node has the step and runs it. It is a supervisor's first word to its agent,
+/// which sends it to the controller again after a connection was lost.
 struct StepRunning {
   StepId id;
   std::uint64_t launch_key = 0;  ///< of its launch
 };
 
-/// This node's part of a step is over.
+/// Says that this node's part of a step is over.
 struct StepDone {
   StepId id;
   std::uint32_t node_rank = 0;
@@ -243,25 +249,25 @@ struct StepDone {
   bool is_node_fault = false;    ///< the error is the node's, not the job's: requeue elsewhere
   bool is_timeout = false;       ///< ended because the step's own time limit was over
   std::uint64_t launch_key = 0;  ///< of its launch
-  /// The node's fault is a lack of room or the like: it may be gone soon, and the agent looks
+  /// The node's fault is a lack of room or the like, which may be gone soon: the agent checks
   /// whether it is.
   bool may_pass = false;
 };
 
-/// Nothing of this job's attempt runs on the node any more.
+/// Says that nothing of this job's attempt runs on the node any more.
 struct JobClean {
   JobId job;
   std::uint32_t attempt = 0;
 };
 
-/// A piece of a task's output. Without bytes it asks how much of the stream is known.
+/// Carries a piece of a task's output. Without bytes it asks how much of the stream is known.
 struct OutputSent {
   LogFragment fragment;
 };
 
 struct FromAgentKinds
     : TypeList<RegisterNode, Heartbeat, StepRunning, StepDone, JobClean, OutputSent> {};
-/// What a node sends to the controller.
+/// One message from a node to the controller.
 struct FromAgent : Variant<FromAgentKinds> {
   using Variant::Variant;
 };

@@ -1,4 +1,4 @@
-// What a job was given: on each node, which CPUs, how much memory, which devices.
+// What a job was given: which CPUs, how much memory and which devices of each node.
 #pragma once
 
 #include <cstdint>

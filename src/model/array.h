@@ -14,7 +14,7 @@ struct ArraySpec {
   friend bool operator==(const ArraySpec&, const ArraySpec&) = default;
 };
 
-/// Facts of the whole array that every element carries into its environment.
+/// What every element of an array says in its environment about the whole array.
 struct ArrayRange {
   std::uint32_t task_count = 0;
   std::uint32_t index_min = 0;

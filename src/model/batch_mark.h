@@ -1,6 +1,6 @@
-// Which batch of events it is, beyond its number: after an older state was put back a cluster goes
-// on otherwise and gives numbers of batches again, and each of these differs from the one that had
-// its number.
+// The mark of a batch of events, beyond its number. After an older state was restored a cluster
+// gives numbers of batches again, to other batches; each of those has another mark than the one
+// that had its number.
 #pragma once
 
 #include "model/event.h"

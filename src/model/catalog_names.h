@@ -26,12 +26,12 @@ constexpr std::string_view used_checkpoint(std::string_view use_name) {
   return use_name.substr(0, use_name.find('/'));
 }
 
-/// Of the first workspace and its project, where stands what names none. It always is, and is no
-/// document.
+/// The name of the first workspace and of its project, in which everything stands that names none.
+/// Both always exist, and neither is a document.
 inline constexpr const char* kUncategorized = "Uncategorized";
 
-/// The number that users see: workspaces and projects count from after the first of each, which
-/// always is.
+/// Returns the number that users see. Workspaces and projects count from 2, because the first of
+/// each always exists and is no document.
 constexpr std::uint32_t shown_id(DocumentKind kind, std::uint32_t id) {
   return kind == DocumentKind::kWorkspace || kind == DocumentKind::kProject ? id + 1 : id;
 }

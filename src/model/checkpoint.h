@@ -1,5 +1,5 @@
-// A trial's checkpoints, as far as the controller knows them: their files are the storage's.
-// Source: Determined 0.38.
+// A trial's checkpoints, as far as the controller knows them: the files are in the experiment's
+// checkpoint storage. Source: Determined 0.38.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class CheckpointState : std::uint8_t {
   kCompleted = 1,  ///< whole
   kError = 2,
   kDeleted = 3,
-  kPartiallyDeleted = 4,  ///< some of its files were taken away
+  kPartiallyDeleted = 4,  ///< some of its files were deleted
 };
 
 /// Immutable: a change is another value under the same uuid.
@@ -44,8 +44,8 @@ struct CheckpointRetention {
   friend bool operator==(const CheckpointRetention&, const CheckpointRetention&) = default;
 };
 
-/// Checkpoints that a job of their owner's deletes the files of. While it is there nothing may name
-/// them anew.
+/// Checkpoints whose files a job of their owner's is deleting. While a collection exists nothing
+/// may begin to use them.
 struct Collection {
   JobId job;
   ExperimentId experiment;

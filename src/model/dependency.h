@@ -1,4 +1,4 @@
-// Dependencies between jobs: parsed, and with each term's outcome.
+// Dependencies between jobs: the parsed terms, and the outcome of each.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct DependencySet {
   std::vector<DependencyTerm> terms;
   friend bool operator==(const DependencySet&, const DependencySet&) = default;
 
-  /// Since when what has been fulfilled lets the job go; unset: at once.
+  /// The time from which the fulfilled terms let the job start; unset: at once.
   TimePoint not_before() const {
     TimePoint time;
     bool is_first = true;

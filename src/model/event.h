@@ -48,7 +48,8 @@ struct ClockStepped {
   Duration by;  ///< negative: back
 };
 
-/// Ids below `next` may have been given before: by a state that was lost, of which a node knows.
+/// A node knows ids that a lost state had given: ids below `next` may be in use and are given to no
+/// new job.
 struct JobIdsReserved {
   JobId next;
 };
@@ -143,14 +144,15 @@ struct NodeReleased {
   std::vector<StepPart> parts = {};  ///< of steps that another node has still to end
 };
 
-/// Back in the queue under the same id, one attempt further.
+/// The job is in the queue again under the same id, one attempt further.
 struct JobRequeued {
   JobId job;
   TimePoint eligible_time;
   std::uint16_t flags = 0;  ///< hold bits
 };
 
-/// What `scontrol update`, hold, release and the passing of time change. Absent: as it was.
+/// What `scontrol update`, hold, release and the passing of time change. A field that is absent
+/// stays as it was.
 struct JobChanged {
   JobId job;
   JobSpecRef spec;  ///< null: as it was
@@ -185,15 +187,15 @@ struct StepCreated {
   std::uint64_t launch_key = 0;  ///< as in StepState
 };
 
-/// Nodes have said that they run their parts of a step: what they know of it may be lost, and they
-/// must not start it again.
+/// Nodes have reported that they run their parts of a step: what they know of it may be lost, and
+/// they must not start it again.
 struct StepBegun {
   StepId step;
   Bitmap parts;  ///< positions in the step's layout
 };
 
-/// Somebody asked for a step's end: its nodes are told until it has come, whatever of them or of us
-/// is away meanwhile.
+/// Somebody asked for a step's end. Its nodes are sent the order until the end has come, whichever
+/// of the nodes or the controller is away meanwhile.
 struct StepCancelled {
   StepId step;
   UserId by;
@@ -207,7 +209,7 @@ struct StepEnded {
   std::string detail;
 };
 
-/// Steps that have ended and leave the job's record. History has them.
+/// Steps that have ended leave the job's record. History has them.
 struct StepsForgotten {
   JobId job;
   std::vector<std::uint32_t> steps;  ///< rising
@@ -226,12 +228,12 @@ struct ExperimentCreated {
   ExperimentState state = ExperimentState::kActive;
 };
 
-/// What its owner changed. Absent: as it was.
+/// What its owner changed. A field that is absent stays as it was.
 struct ExperimentChanged {
   ExperimentId experiment;
   std::optional<ExperimentState> state;
   std::optional<ExperimentLabels> labels;
-  std::optional<std::uint32_t> max_concurrent;  ///< the search is told of it
+  std::optional<std::uint32_t> max_concurrent;  ///< an input of the search
   std::optional<std::uint32_t> max_slots;       ///< from which that came
   std::string detail;                           ///< why, in words; empty: as it was
   std::optional<CheckpointRetention> retention;
@@ -239,19 +241,19 @@ struct ExperimentChanged {
   bool is_collected = false;  ///< what its retention does not keep has been dealt with
 };
 
-/// The last trial is over, and none will be made.
+/// The experiment's last trial is over, and none will be made.
 struct ExperimentEnded {
   ExperimentId experiment;
   ExperimentState state = ExperimentState::kCompleted;
 };
 
-/// What a search is told: it decides upon it later.
+/// An input to a search, which decides upon it later.
 struct SearchAsked {
   ExperimentId experiment;
   std::vector<SearchInput> inputs;
 };
 
-/// A new trial; its job follows in the same batch.
+/// A new trial is created; its job follows in the same batch.
 struct TrialPlan {
   TrialIndex trial;
   std::uint32_t seed = 0;
@@ -263,14 +265,14 @@ struct TrialPlan {
   bool awaits_source = false;  ///< that is not known before the present run of `clone_of` is over
   friend bool operator==(const TrialPlan&, const TrialPlan&) = default;
 };
-/// The units of training at which a search wants to hear of a trial next; nothing: not before its
+/// The units of training at which a search next needs a trial's report; nothing: not before its
 /// end.
 struct TrialAwait {
   TrialIndex trial;
   std::optional<double> units;
   friend bool operator==(const TrialAwait&, const TrialAwait&) = default;
 };
-/// What a search made of its inputs up to `covered`, with all that it must remember.
+/// What a search decided upon its inputs up to `covered`, with all that it must remember.
 struct SearchDecided {
   ExperimentId experiment;
   std::uint64_t covered = 0;
@@ -284,8 +286,8 @@ struct SearchDecided {
   std::optional<SearchOutcome> outcome;  ///< set: the search is over
 };
 
-/// A validation of a trial. `is_input`: its search awaits it. `is_at_target`: the trial waits from
-/// now on.
+/// A trial reported a validation. `is_input`: its search awaits it. `is_at_target`: the trial waits
+/// from now on.
 struct TrialReported {
   TrialId trial;
   TrialReport report;
@@ -305,19 +307,20 @@ struct TrialEnded {
   std::string detail;
 };
 
-/// The client of a custom search wants something done: an input of that search.
+/// The client of a custom search asks for operations: an input of that search.
 struct SearchOperated {
   ExperimentId experiment;
   OperationsInput input;
 };
 
-/// An elastic trial has other slots from its next run on; its job changes in the same batch.
+/// An elastic trial gets another number of slots from its next run on; its job changes in the same
+/// batch.
 struct TrialResized {
   TrialId trial;
   std::uint32_t slots = 0;
 };
 
-/// What has ended in another cluster is here from now on.
+/// An experiment that ended in another cluster is known here from now on.
 struct ExperimentImported {
   ImportedExperiment experiment;
 };
@@ -325,13 +328,14 @@ struct TrialImported {
   ImportedTrial trial;
 };
 
-/// What a copy of a trial begins with is known. Empty: nothing, for the original has saved nothing.
+/// The checkpoint that a copy of a trial begins with is known. Empty: there is none, because the
+/// original has saved nothing.
 struct TrialSourced {
   TrialId trial;
   std::string source;
 };
 
-/// A trial that had ended and is tried again; its new job follows in the same batch.
+/// A trial that had ended is tried again; its new job follows in the same batch.
 struct TrialAgain {
   TrialId id;
   TrialIndex trial;
@@ -349,36 +353,36 @@ struct ExperimentContinued {
       hparams;  ///< a JSON object: the new hyperparameters of the trials; empty: as they were
 };
 
-/// What the search of such an experiment has to be told first.
+/// Returns the inputs that the search of such an experiment must get first.
 std::deque<SearchInput> continued_inputs(const ExperimentContinued& event);
 
-/// An experiment with all its trials and checkpoints is gone. Requires: it had ended.
+/// An experiment is deleted with all its trials and checkpoints. Requires: it had ended.
 struct ExperimentDeleted {
   ExperimentId experiment;
 };
 
-/// A job deletes checkpoints; it follows in the same batch.
+/// A job begins to delete checkpoints; it follows in the same batch.
 struct CollectionBegun {
   Collection collection;
 };
-/// That job is over. `is_done`: nothing of them is left.
+/// The job of a collection is over. `is_done`: none of the files is left.
 struct CollectionEnded {
   JobId job;
   bool is_done = false;
 };
 
-/// What a run of a trial said of itself.
+/// A run of a trial reported a signal of its own.
 struct RunSignalled {
   JobId job;
   RunSignal note = RunSignal::kSession;
 };
 
-/// A checkpoint as it is from now on.
+/// A checkpoint has this value from now on.
 struct CheckpointRecorded {
   CheckpointRef checkpoint;
 };
 
-/// A document as it is from now on.
+/// A document has this value from now on.
 struct DocumentStored {
   DocumentRef document;
 };
@@ -392,8 +396,8 @@ struct LogMatched {
   TrialId trial;
   LogMatch match;
 };
-/// How long logs are kept after an experiment's end: of one trial, or of all that the experiment
-/// has and will have.
+/// Sets how long logs are kept after an experiment's end: those of one trial, or of all that the
+/// experiment has and will have.
 struct LogRetentionSet {
   ExperimentId experiment;
   TrialId trial;           ///< 0: all
@@ -407,8 +411,8 @@ struct RequestAnswered {
   std::vector<Reply> replies;
 };
 
-/// Whether a module of the controller acts when an event of that kind has been applied, beyond what
-/// the state itself shows: the `Follower` of each module names every kFollowed kind.
+/// Says whether a module of the controller acts when an event of that kind has been applied, beyond
+/// what the state itself shows: the `Follower` of each module names every kFollowed kind.
 enum class EventEcho : std::uint8_t { kQuiet, kFollowed };
 
 /// Every kind of event, once: X(Type, its name in the union of schema/journal.capnp, its echo). The
@@ -476,18 +480,18 @@ inline constexpr EventEcho kEventEcho = EventEcho::kQuiet;
   inline constexpr EventEcho kEventEcho<Type> = EventEcho::echo;
 MUSTER_EVENTS(MUSTER_EVENT_ECHO)
 #undef MUSTER_EVENT_ECHO
-/// What became a fact.
+/// The body of an event, of one of the kinds above.
 struct EventBody : Variant<EventKinds> {
   using Variant::Variant;
 };
 
-/// One fact and when it became one. Time never goes back from one event to the next.
+/// One fact and the time at which it became one. Time never goes back from one event to the next.
 struct Event {
   TimePoint time;
   EventBody body;
 };
 
-/// A script or environment that enters with the batch that names it.
+/// The bytes of a script or environment that the batch adds, because an event of it names them.
 struct BlobWrite {
   BlobId id;
   std::string digest;  ///< SHA-256 of `bytes`, 32 bytes
@@ -495,7 +499,7 @@ struct BlobWrite {
   std::shared_ptr<const std::string> bytes;  ///< null in a batch read back: the store has them
 };
 
-/// What is journalled at once: one row. `seq` counts batches from 1 without a gap.
+/// The events that are journalled at once, as one row. `seq` counts batches from 1 without a gap.
 struct EventBatch {
   Seq seq;
   Epoch epoch;

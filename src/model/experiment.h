@@ -43,7 +43,7 @@ enum class ExperimentState : std::uint8_t {
   kDeleteFailed = 9,  ///< that job failed: it may be tried again
 };
 constexpr bool is_final(ExperimentState state) { return state >= ExperimentState::kCompleted; }
-/// Its search is asked for decisions.
+/// True when the search of an experiment in this state is asked for decisions.
 constexpr bool is_searching(ExperimentState state) { return state <= ExperimentState::kPaused; }
 
 /// Who besides its owner and operators may read an experiment's code, configuration and logs, and
@@ -55,7 +55,7 @@ enum class Visibility : std::uint8_t {
   kCluster = 2,  ///< every user
 };
 inline constexpr std::array<std::string_view, 3> kVisibilityNames{"private", "project", "cluster"};
-/// Nullopt: none is called so.
+/// Returns the visibility of that name. Nullopt: none has it.
 constexpr std::optional<Visibility> visibility_named(std::string_view name) {
   for (std::size_t i = 0; i < kVisibilityNames.size(); ++i) {
     if (kVisibilityNames[i] == name) return static_cast<Visibility>(i);
@@ -63,10 +63,11 @@ constexpr std::optional<Visibility> visibility_named(std::string_view name) {
   return std::nullopt;
 }
 
-/// kActive until its last run is over. Numbers are part of journal and wire.
+/// A trial is kActive until its last run is over. Numbers are part of journal and wire.
 enum class TrialState : std::uint8_t { kActive = 0, kCompleted = 1, kCanceled = 2, kError = 3 };
 
-/// How an experiment's trials stand to other work of the same user: never before anybody else's.
+/// How an experiment's trials rank among the same user's other work; they never come before anybody
+/// else's.
 struct ExperimentShare {
   std::uint32_t priority = 42;  ///< 1..99, less is more important
   double weight = 1;            ///< of equal priority: trials that run are shared out by it
@@ -80,8 +81,8 @@ struct ExperimentBudget {
   friend bool operator==(const ExperimentBudget&, const ExperimentBudget&) = default;
 };
 
-/// What of an experiment never changes, but for what continuing it overrides. Immutable and shared
-/// by every replica of a process.
+/// What of an experiment never changes, except for what a continuation overrides. Immutable and
+/// shared by every replica of a process.
 struct ExperimentSpec {
   UserId user;
   std::string user_name;
@@ -128,7 +129,8 @@ struct ExperimentLabels {
   friend bool operator==(const ExperimentLabels&, const ExperimentLabels&) = default;
 };
 
-/// What the search is told, in this order. Each is decided upon once.
+/// The inputs of a search, of the kinds below, come in this order; each is decided upon once. This
+/// one is the first.
 struct SearchBegun {
   friend bool operator==(const SearchBegun&, const SearchBegun&) = default;
 };
@@ -192,8 +194,8 @@ struct Experiment {
   const std::string& name() const { return labels.name; }
 };
 
-/// How the experiment ends that has no open trial and will have none: nullopt while it goes on, or
-/// once it has ended.
+/// Returns how an experiment ends that has no open trial and will have none: nullopt while it goes
+/// on, or once it has ended.
 std::optional<ExperimentState> end_state(const Experiment& experiment);
 
 struct Trial {
@@ -207,7 +209,7 @@ struct Trial {
   std::string hparams;                  ///< a JSON object
   std::optional<std::uint64_t> target;  ///< units of training until it waits
   std::optional<TrialIndex> clone_of;
-  bool is_waiting = false;  ///< it has reached its target, and its search has not taken it further
+  bool is_waiting = false;  ///< it has reached its target, and its search has not continued it
   std::optional<StopReason> stop;  ///< why its search ended it
   bool is_invalid = false;         ///< it said that its hyperparameters make no sense
   std::uint32_t restarts = 0;      ///< failures of its own that it was started again after
@@ -236,7 +238,7 @@ struct Trial {
   CachedHash hash;    ///< as it stands in the table's sum
   bool is_over() const { return state != TrialState::kActive; }
 };
-/// Slots of the trial's runs from now on.
+/// Returns the slots of the trial's runs from now on.
 inline std::uint32_t slots_of(const Trial& trial, const ExperimentSpec& spec) {
   return trial.slots > 0 ? trial.slots : spec.slots_per_trial;
 }
@@ -272,7 +274,7 @@ struct ImportedTrial {
 enum class StopCall : std::uint8_t {
   kPreempt = 0,  ///< back to the queue
   kPause = 1,    ///< back to the queue and held
-  kRung = 2,     ///< it has reached its target: held until the search takes it further
+  kRung = 2,     ///< it has reached its target: held until the search continues it
   kSearch = 3,   ///< its search ended the trial: COMPLETED
   kCancel = 4,   ///< its user did: CANCELED
 };

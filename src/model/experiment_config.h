@@ -54,7 +54,7 @@ struct S3Storage {
   std::string prefix;
   friend bool operator==(const S3Storage&, const S3Storage&) = default;
 };
-/// Nothing: the cluster's own place.
+/// Where checkpoints are stored; nothing: in the cluster's own storage.
 using CheckpointStorage =
     std::variant<std::monostate, SharedFolderStorage, LocalFolderStorage, S3Storage>;
 

@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// One value in all trials.
+/// The same value in all trials.
 struct ConstDomain {
   Json val;
   friend bool operator==(const ConstDomain&, const ConstDomain&) = default;
@@ -26,14 +26,14 @@ struct IntDomain {
   std::optional<std::uint32_t> count;
   friend bool operator==(const IntDomain&, const IntDomain&) = default;
 };
-/// Uniform in [minval, maxval].
+/// A number drawn uniformly from [minval, maxval].
 struct DoubleDomain {
   double minval = 0;
   double maxval = 0;
   std::optional<std::uint32_t> count;
   friend bool operator==(const DoubleDomain&, const DoubleDomain&) = default;
 };
-/// base^x with x uniform in [minval, maxval]: the ends are exponents.
+/// base^x with x drawn uniformly from [minval, maxval]: the ends are exponents.
 struct LogDomain {
   double base = 10;
   double minval = 0;
@@ -41,7 +41,7 @@ struct LogDomain {
   std::optional<std::uint32_t> count;
   friend bool operator==(const LogDomain&, const LogDomain&) = default;
 };
-/// One of `vals`, all alike likely. Requires: not empty.
+/// One of `vals`, each with the same chance. Requires: not empty.
 struct CategoricalDomain {
   std::vector<Json> vals;
   friend bool operator==(const CategoricalDomain&, const CategoricalDomain&) = default;
@@ -56,7 +56,7 @@ struct Hyperparameter {
   friend bool operator==(const Hyperparameter&, const Hyperparameter&) = default;
 };
 
-/// All of an experiment. Shape: rising by path; no path begins with another.
+/// All hyperparameters of an experiment. Shape: rising by path; no path begins with another.
 using HyperSpace = std::vector<Hyperparameter>;
 
 }  // namespace muster

@@ -12,12 +12,12 @@ namespace muster {
 /// A job (for an array: the record of its elements not yet split off, and each element once split).
 /// 0 is no job.
 using JobId = Id<struct JobTag, std::uint32_t>;
-/// A node's place in the configuration's order, dense from 0. Stable while the cluster's state
+/// A node's position in the configuration's order, dense from 0. Stable while the cluster's state
 /// lives.
 using NodeIndex = Id<struct NodeTag, std::uint32_t>;
-/// A partition's place in the configuration's order, dense from 0.
+/// A partition's position in the configuration's order, dense from 0.
 using PartitionIndex = Id<struct PartitionTag, std::uint32_t>;
-/// Where a job may run, in the user's order.
+/// The partitions in which a job may run, in the user's order.
 using PartitionList = SmallList<PartitionIndex>;
 /// A stored script or environment. 0 is none.
 using BlobId = Id<struct BlobTag, std::uint64_t>;
@@ -40,7 +40,7 @@ inline constexpr std::uint32_t kExternStep = 0xfffffffcU;
 inline constexpr std::uint32_t kInteractiveStep = 0xfffffffaU;
 
 /// One run of one step: `attempt` is the job's restart count, so that a message about an earlier
-/// run can never be taken for one about this.
+/// run is never mistaken for one about this.
 struct StepId {
   JobId job;
   std::uint32_t attempt = 0;

@@ -26,11 +26,11 @@ struct StepState {
   StepId id;
   StepSpecRef spec;  ///< null: the batch script
   StepLayoutRef layout;
-  /// Tells this step from one that had the same number before an older copy of the state was put
-  /// back; 0: as its run.
+  /// A key that tells this step from one that had the same number before an older copy of the state
+  /// was restored; 0: the run's key holds.
   std::uint64_t launch_key = 0;
-  /// Positions in the layout whose node is known to have taken its part; those of a second ago may
-  /// be missing.
+  /// Positions in the layout whose node is known to run its part; those of the last second may be
+  /// missing.
   Bitmap begun;
   std::optional<UserId> cancelled_by;  ///< as in StepCancelled
   JobState state = JobState::kRunning;
@@ -42,7 +42,7 @@ struct StepState {
   bool is_running() const { return state == JobState::kRunning; }
 };
 
-/// What steps came to that have left the record: history has them.
+/// The totals of steps that have left the record: history has the steps.
 struct ForgottenSteps {
   std::uint32_t count = 0;
   Usage usage;
@@ -50,13 +50,13 @@ struct ForgottenSteps {
   friend bool operator==(const ForgottenSteps&, const ForgottenSteps&) = default;
 };
 
-/// What a started job has beside its record: gone again when it is requeued.
+/// What a job has only while it runs, beside its record: it is dropped when the job is requeued.
 struct JobRun {
   AllocationRef allocation;
-  /// Tells this run from one that had the same job id and attempt before an older copy of the state
-  /// was put back.
+  /// A key that tells this run from one that had the same job id and attempt before an older copy
+  /// of the state was restored.
   std::uint64_t run_key = 0;
-  /// What launches of the step go by.
+  /// Returns the key by which launches of the step go.
   std::uint64_t launch_key_of(const StepState& step) const {
     return step.launch_key != 0 ? step.launch_key : run_key;
   }
@@ -69,7 +69,7 @@ struct JobRun {
   bool is_stop_acknowledged = false;
   ForgottenSteps forgotten;
 
-  /// The newest step of that number; null: none.
+  /// Returns the newest step of that number; null: there is none.
   const StepState* find_step(std::uint32_t step) const {
     for (auto found = steps.rbegin(); found != steps.rend(); ++found) {
       if (found->id.step == step) return &*found;
@@ -82,12 +82,12 @@ struct JobRun {
   bool is_clean() const { return released.count() == allocation->nodes.size(); }
 };
 
-/// The elements of an array that have not split off, on the record that stands for them.
+/// The elements of an array that have not split off, on the record that represents them.
 struct ArrayRecord {
   ArraySpec remaining;
   ArrayRange range;
   std::uint32_t active_elements = 0;  ///< elements of the whole array now holding resources
-  /// Elements that have left memory, by how they ended: others may depend on them yet.
+  /// Elements that have left memory, by how they ended: other jobs may still depend on them.
   Bitmap evicted_completed;
   Bitmap evicted_failed;  ///< ended in any other way
 };
@@ -129,17 +129,17 @@ struct Job {
     return state == JobState::kRunning || state == JobState::kSuspended || is_completing();
   }
   bool is_held() const { return (flags & job_flag::kAnyHold) != 0; }
-  /// Ended and not about to run again.
+  /// True when the job has ended and is not about to run again.
   bool is_over() const {
     return is_finished(state) && !is_completing() && (flags & job_flag::kRequeueAfter) == 0;
   }
   bool is_array_record() const { return array != nullptr; }
 };
 
-/// The number of the job's present run, of its next one while it waits, from 1; of a trial's over
-/// all its jobs.
+/// Returns the number of the job's present run, or of its next one while it waits, from 1; for a
+/// trial's job it counts the runs of all its jobs.
 inline std::uint32_t run_number(const Job& job) { return job.spec->runs_before + job.attempt + 1; }
-/// The number of its last run that began; 0: none has, of any job of its trial's.
+/// Returns the number of the job's last run that began; 0: none has, of any job of its trial's.
 inline std::uint32_t last_run(const Job& job) {
   return job.spec->runs_before + job.attempt + (job.run == nullptr ? 0 : 1);
 }

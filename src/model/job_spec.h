@@ -61,7 +61,7 @@ enum class JobText : std::uint8_t {
   kCount = 42,
 };
 
-/// Whether the job shares its nodes. kDefault follows the partition.
+/// How the job shares its nodes. kDefault follows the partition.
 enum class Sharing : std::uint8_t { kDefault = 0, kExclusive = 1, kShared = 2, kExclusiveUser = 3 };
 
 /// How the job came to be, which decides who runs what.
@@ -81,9 +81,9 @@ struct JobSpec {
   UserId user;
   GroupId group;
 
-  /// Texts parsed, and numbers as given: the partition's and the cluster's defaults are filled in
-  /// by resource_need() (state/resource_need.h), which leaves it as it is. `task_count` is what was
-  /// given with -n or what follows from the other options. Invariant past the door
+  /// The texts as parsed and the numbers as given: the partition's and the cluster's defaults are
+  /// filled in by resource_need() (state/resource_need.h), which leaves it as it is. `task_count`
+  /// is what was given with -n or what follows from the other options. Invariant past the door
   /// (slurm/request_text.h): its lists are what the texts kGresPerNode, kGresPerJob, kGresPerTask,
   /// kFeatures, kPrefer, kNodeList and kExcludeList say.
   ResourceRequest request;

@@ -52,11 +52,11 @@ constexpr bool is_finished(JobState state) { return state >= JobState::kComplete
 std::string_view job_state_name(JobState state);
 /// "PD", "R", ...
 std::string_view job_state_code(JobState state);
-/// What the columns show: flags win over the state ("COMPLETING", "REQUEUE_HOLD", "SPECIAL_EXIT",
-/// ...).
+/// Returns what the columns show: flags win over the state ("COMPLETING", "REQUEUE_HOLD",
+/// "SPECIAL_EXIT", ...).
 std::string_view shown_state_name(JobState state, std::uint16_t flags);
 std::string_view shown_state_code(JobState state, std::uint16_t flags);
-/// From a name or a code, in any case. Nullopt: no such state.
+/// Returns the state of a name or a code, in any case. Nullopt: no such state.
 std::optional<JobState> parse_job_state(std::string_view text);
 
 }  // namespace muster

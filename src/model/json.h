@@ -14,8 +14,8 @@
 
 namespace muster {
 
-/// Null, a boolean, a whole number, a number, a text, a list or an object. Whole numbers and
-/// numbers differ: 1 is not 1.0.
+/// A JSON value: null, a boolean, a whole number, a number, a text, a list or an object. Whole
+/// numbers and numbers differ: 1 is not 1.0.
 class Json {
  public:
   struct Member;
@@ -44,7 +44,7 @@ class Json {
 
   const Value& value() const { return value_; }
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
-  /// The value when it is of that type, else nullptr.
+  /// Returns the value when it is of that type, else nullptr.
   const bool* boolean() const { return std::get_if<bool>(&value_); }
   const std::int64_t* whole() const { return std::get_if<std::int64_t>(&value_); }
   const std::string* text() const { return std::get_if<std::string>(&value_); }
@@ -52,15 +52,16 @@ class Json {
   Array* array() { return std::get_if<Array>(&value_); }
   const Object* object() const { return std::get_if<Object>(&value_); }
   Object* object() { return std::get_if<Object>(&value_); }
-  /// The number, whole or not; nothing for anything else.
+  /// Returns the number, whole or not; nothing for anything else.
   std::optional<double> number() const;
 
-  /// The member of that name; nullptr when there is none or this is no object.
+  /// Returns the member of that name; nullptr when there is none or this is no object.
   const Json* find(std::string_view name) const;
   const Json* find(std::span<const std::string> path) const;
-  /// The member of that name, made where it is missing; what is no object becomes one.
+  /// Returns the member of that name, which is added where it is missing; a value that is no object
+  /// becomes one.
   Json& member(std::string_view name);
-  /// As member, along a path.
+  /// Returns a member as member() does, along a path.
   Json& at(std::span<const std::string> path);
 
   friend bool operator==(const Json& a, const Json& b);

@@ -14,7 +14,7 @@ enum class LogAction : std::uint8_t {
   kExcludeNode = 2,    ///< no later run of the trial uses the node
 };
 
-/// What a line of a trial's log that matches means.
+/// What happens when a line of a trial's log matches a pattern.
 struct LogPolicy {
   std::string name;
   std::string pattern;  ///< a regular expression, as RE2 has them; empty: the default policy of

@@ -1,5 +1,5 @@
-// Metrics of trials: what a report says, and what is answered about many of them. Kept by
-// src/store/metrics/metric_store.h.
+// Metrics of trials: what a report says, and what queries about many of them answer. They are
+// stored by src/store/metrics/metric_store.h.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct JsonText {
 };
 /// A number of any bit pattern (NaN and infinities too), or other JSON.
 using MetricValue = std::variant<double, JsonText>;
-/// Equal to the bit: a NaN equals itself, and 0.0 is not -0.0.
+/// Compares bit by bit: a NaN equals itself, and 0.0 is not -0.0.
 bool is_same(const MetricValue& a, const MetricValue& b);
 
 struct Metric {
@@ -51,7 +51,7 @@ enum class ReportOutcome : std::uint8_t {
   kInvalid = 4,  ///< against the rules of MetricReport
 };
 
-/// A report as it is kept. `id` rises with arrival, over all trials.
+/// A report as it is stored. `id` rises with arrival, over all trials.
 struct StoredReport {
   std::uint64_t id = 0;
   MetricReport report;
@@ -70,11 +70,11 @@ enum class MetricType : std::uint8_t {
   kNull,
   kMixed
 };
-/// As Determined names it in summary_metrics; kMixed is "string" there.
+/// Returns the name that Determined has for it in summary_metrics; kMixed is "string" there.
 const char* metric_type_name(MetricType type);
 MetricType type_of(const MetricValue& value);
 
-/// Of all valid values of one metric in one group of a trial.
+/// The summary of all valid values of one metric in one group of a trial.
 struct MetricSummary {
   MetricType type = MetricType::kNumber;
   std::uint64_t count = 0;  ///< values of every kind
@@ -87,8 +87,8 @@ struct MetricSummary {
   double finite_max = 0;
   MetricValue last;  ///< of the most steps
 
-  /// As IEEE arithmetic has them over all numbers: NaN where one is NaN (min and max pass over
-  /// NaN). Nullopt: no numbers.
+  /// Returns the sum by IEEE arithmetic over all numbers: NaN where one is NaN (min and max pass
+  /// over NaN). Nullopt: there are no numbers.
   std::optional<double> sum() const;
   std::optional<double> mean() const;
   std::optional<double> min() const;
@@ -106,21 +106,22 @@ struct GroupMetrics {
   std::vector<std::string> metrics;
 };
 
-/// Where a read goes on: behind this report. In the order of runs, then of steps, then of arrival.
+/// The position behind one report, from which a read goes on. Reports are in the order of runs,
+/// then of steps, then of arrival.
 struct MetricCursor {
   std::uint32_t run = 0;
   std::int64_t steps_completed = 0;
   std::uint64_t id = 0;
 };
 
-/// Which values: of one metric in one group of a trial, over steps [first_steps, last_steps].
+/// Names the values of one metric in one group of a trial, over steps [first_steps, last_steps].
 struct SeriesQuery {
   TrialId trial;
   std::string group;
   std::string metric;
   std::int64_t first_steps = 0;
   std::int64_t last_steps = std::numeric_limits<std::int64_t>::max();
-  /// Everything that this run reported, archived or not. Nullopt: the valid series over all runs.
+  /// The run whose reports are meant, archived or not. Nullopt: the valid series over all runs.
   std::optional<std::uint32_t> run = std::nullopt;
 };
 

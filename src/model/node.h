@@ -41,7 +41,7 @@ struct NodeConfig {
   friend bool operator==(const NodeConfig&, const NodeConfig&) = default;
 };
 
-/// Why a node takes no new work; the bits of `NodeStatus::conditions`. kDown and kDrain stand as
+/// Why a node accepts no new work; the bits of `NodeStatus::conditions`. kDown and kDrain stand as
 /// long as one of their causes does: what sets or lifts them names a cause, and never them.
 namespace node_condition {
 inline constexpr std::uint16_t kDown = 1U << 0;           ///< nothing runs there
@@ -55,13 +55,13 @@ inline constexpr std::uint16_t kDownBySilence = 1U << 7;  ///< for SlurmdTimeout
 inline constexpr std::uint16_t kDownByAbsence = 1U << 8;  ///< slurm.conf does not name it any more
 inline constexpr std::uint16_t kDownByOrder = 1U << 9;    ///< an operator's
 inline constexpr std::uint16_t kDrainByFault = 1U << 10;  ///< its agent's own; gone with the fault
-/// An operator's, or the controller's after launches that failed there: an operator lifts it.
+/// Set by an operator, or by the controller after launches that failed there; an operator lifts it.
 inline constexpr std::uint16_t kDrainByOrder = 1U << 11;
 inline constexpr std::uint16_t kDownCauses = kDownBySilence | kDownByAbsence | kDownByOrder;
 inline constexpr std::uint16_t kDrainCauses = kDrainByFault | kDrainByOrder;
-/// What has a reason.
+/// The conditions that have a reason.
 inline constexpr std::uint16_t kReasoned = kDown | kDrain | kFail | kInvalid;
-/// Whose reason nobody but another order replaces.
+/// The conditions whose reason only another order replaces.
 inline constexpr std::uint16_t kOrders = kDownByOrder | kDrainByOrder | kFail;
 inline constexpr std::uint16_t kNoNewWork =
     kDown | kDrain | kNotResponding | kUnknown | kInvalid | kFail | kFuture;
@@ -89,27 +89,27 @@ struct NodeStatus {
   friend bool operator==(const NodeStatus&, const NodeStatus&) = default;
 };
 
-/// A change of conditions as the world knows it: what begins and what ends.
+/// A change of conditions: which begin and which end.
 struct ConditionChange {
   std::uint16_t set = 0;
   std::uint16_t clear = 0;
 };
 
-/// The conditions after a change, kDown and kDrain following from their causes.
+/// Returns the conditions after a change; kDown and kDrain follow from their causes.
 std::uint16_t changed_conditions(std::uint16_t before, ConditionChange change);
 
-/// The reason of the causes that are nobody's order: absence before silence before a fault before a
-/// shortfall. Empty: none of them stands.
+/// Returns the reason of those causes that are nobody's order: absence before silence before a
+/// fault before a shortfall. Empty: none of them stands.
 std::string standing_reason(const NodeStatus& status, std::uint16_t conditions);
 
-/// The reason that a node gets by a change that is no order. Nullopt: it keeps its own, which is an
-/// order's, or nothing that has a reason changes. `status`: before it, with the fault and the
-/// shortfall of after it.
+/// Returns the reason that a node gets by a change that is no order. Nullopt: the node keeps its
+/// own, because that is an order's, or because nothing that has a reason changes. `status`: that
+/// before the change, with the fault and the shortfall of after it.
 std::optional<std::string> reason_after(const NodeStatus& status, ConditionChange change);
 
-/// Before event rules 3 the text of its reason alone said who had a node down or drained: the
-/// causes that it stands for, and what they have beside them. Causes that stood before count for
-/// nothing.
+/// Finds the causes for which a node is down or drained, and the texts that belong to them, from
+/// the text of its reason: before event rules 3 that text alone said so. Causes that stood before
+/// count for nothing.
 void find_causes(NodeStatus& status);
 
 }  // namespace muster

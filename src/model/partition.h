@@ -11,8 +11,8 @@
 
 namespace muster {
 
-/// UP runs and accepts; DOWN accepts but does not start; DRAIN runs what waits but accepts nothing;
-/// INACTIVE neither.
+/// What a partition does: UP runs and accepts; DOWN accepts but does not start; DRAIN runs what
+/// waits but accepts nothing; INACTIVE neither.
 enum class PartitionState : std::uint8_t { kUp = 0, kDown = 1, kDrain = 2, kInactive = 3 };
 
 /// "UP", "DOWN", "DRAIN", "INACTIVE".

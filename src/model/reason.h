@@ -1,4 +1,4 @@
-// Why a job waits, as data: complete, and the one word of Slurm's derived from it.
+// Why a job waits, as data: all reasons, and the one word of Slurm's that follows from them.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ enum class PendingReason : std::uint8_t {
   kProlog = 30,
 };
 
-/// Slurm's word: "None", "Priority", "ReqNodeNotAvail", ...
+/// Returns Slurm's word: "None", "Priority", "ReqNodeNotAvail", ...
 std::string_view pending_reason_word(PendingReason reason);
 
 /// One blocking fact. `wanted` and `found` are counts of whatever the constraint names (nodes,
@@ -63,7 +63,7 @@ struct ReasonDetail {
   friend bool operator==(const ReasonDetail&, const ReasonDetail&) = default;
 };
 
-/// All that blocks one job now. `word` is the one that Slurm's column shows.
+/// All that blocks one job now. `word` is what Slurm's column shows.
 struct Reasons {
   PendingReason word = PendingReason::kNone;
   std::vector<ReasonDetail> details;

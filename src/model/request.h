@@ -1,5 +1,5 @@
-// What clients ask of the controller, and what they are told. Every client (command line, HTTP,
-// in-process role) comes in through these, under an identity that the transport has verified.
+// The requests of clients, and the replies to them. Every client (command line, HTTP, in-process
+// role) comes in through these, under an identity that the transport has verified.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace muster {
 
-/// Who asks: verified by the transport, never claimed by the client.
+/// Who makes a request: verified by the transport, never claimed by the client.
 struct Identity {
   UserId user;
   GroupId group;
@@ -33,8 +33,8 @@ struct Identity {
 
 using Bytes = std::shared_ptr<const std::string>;
 
-/// One job, one array (indices empty: all of it) or some elements of one; `step` names one step of
-/// it.
+/// Names one job, one array (indices empty: all of it) or some elements of one; `step` names one
+/// step of it.
 struct JobSelector {
   JobId job;
   Bitmap indices;
@@ -43,7 +43,7 @@ struct JobSelector {
   friend bool operator==(const JobSelector&, const JobSelector&) = default;
 };
 
-/// Which jobs: all conditions must hold; an empty one holds for every job.
+/// Says which jobs are meant: all conditions must hold; an empty one holds for every job.
 struct JobFilter {
   std::vector<JobSelector> jobs;
   std::vector<std::string> users;
@@ -69,7 +69,7 @@ struct SubmitJob {
   bool is_test_only = false;
 };
 
-/// scancel. Without a signal the jobs end; with one it is sent to their processes.
+/// The request of scancel. Without a signal the jobs end; with one it is sent to their processes.
 struct CancelJobs {
   JobFilter filter;
   std::uint16_t signal = 0;
@@ -96,7 +96,8 @@ struct ControlJobs {
   JobId asked_from = {};  ///< as CancelJobs
 };
 
-/// scontrol update: NAME=VALUE pairs of one object, names as the user wrote them.
+/// The kind of object that `scontrol update` changes, by NAME=VALUE pairs with names as the user
+/// wrote them.
 enum class UpdateKind : std::uint8_t { kJob = 0, kNode = 1, kPartition = 2, kStep = 3 };
 struct UpdateObject {
   UpdateKind kind = UpdateKind::kJob;
@@ -104,21 +105,21 @@ struct UpdateObject {
   std::vector<std::pair<std::string, std::string>> values;
 };
 
-/// srun inside an allocation.
+/// The request of srun inside an allocation.
 struct CreateStep {
   JobId job;
   StepSpecRef spec;
   Bytes environment;
 };
 
-/// The allocation of salloc or srun is given back.
+/// Gives back the allocation of salloc or srun.
 struct ReleaseAllocation {
   JobId job;
   std::uint32_t attempt = 0;
   ExitStatus exit;
 };
 
-/// srun and salloc say that they are alive; the allocation lives 60 s without it.
+/// The sign of life of srun or salloc; the allocation lives 60 s without it.
 struct RenewLease {
   JobId job;
 };
@@ -128,15 +129,15 @@ struct CancelStep {
   StepId step;
   std::uint16_t signal = 9;
   JobId asked_from = {};  ///< as CancelJobs
-  /// Of the launch that is meant: where another step has the number now, nothing is done. 0:
-  /// whichever has it.
+  /// The key of the launch that is meant: where another step has the number now, nothing is done.
+  /// 0: whichever step has the number.
   std::uint64_t launch_key = 0;
 };
 
-/// New settings, read from the configuration file by the controller itself.
+/// Applies new settings, which the controller itself reads from the configuration file.
 struct Reconfigure {};
 
-/// A new experiment.
+/// Creates an experiment.
 struct CreateExperiment {
   std::string config;    ///< YAML or JSON: the user's file with template and overrides merged
   std::string original;  ///< as the user wrote it; empty: `config`
@@ -148,7 +149,7 @@ struct CreateExperiment {
   ExperimentId parent = {};  ///< whose code it has when `context` is null; 0: none
 };
 
-/// An experiment that has ended goes on.
+/// Continues an experiment that has ended.
 struct ContinueExperiment {
   ExperimentId experiment;
   std::string overrides;  ///< YAML or JSON, over its configuration; empty: none
@@ -168,7 +169,7 @@ struct ControlExperiments {
   std::vector<ExperimentId> experiments;
 };
 
-/// Absent: as it was.
+/// Changes an experiment. A field that is absent stays as it was.
 struct UpdateExperiment {
   ExperimentId experiment;
   std::optional<std::string> name;
@@ -192,35 +193,36 @@ struct NamedNumber {
   double value = 0;
   friend bool operator==(const NamedNumber&, const NamedNumber&) = default;
 };
-/// A validation of a trial: of its present run, which counts from 1. `steps`: what the script
-/// counts, batches if nothing else.
+/// Reports a validation of a trial, by its present run, which counts from 1. `steps`: what the
+/// script counts, batches if nothing else.
 struct ReportTrial {
   TrialId trial;
   std::uint32_t run = 0;
   std::uint64_t steps = 0;
   std::vector<NamedNumber> metrics;
 };
-/// A run finds its hyperparameters invalid: the trial is not to be tried again.
+/// Reports that a run finds its hyperparameters invalid: the trial is not tried again.
 struct FlagTrial {
   TrialId trial;
   std::uint32_t run = 0;
 };
 
-/// What a trial's present run says of itself.
+/// Reports a signal of a trial's present run.
 struct RecordRun {
   TrialId trial;
   std::uint32_t run = 0;
   RunSignal note = RunSignal::kSession;
 };
 
-/// A checkpoint as it is now. `is_change`: of one that is known, by its owner; else by the run that
-/// wrote it.
+/// Records a checkpoint as it is now. `is_change`: it is known, and its owner changes it; else the
+/// run that wrote it records it.
 struct RecordCheckpoint {
   Checkpoint checkpoint;
   bool is_change = false;
 };
 
-/// A document as it is to be. Id 0: a new one. Who made it and when follow from the request.
+/// Stores a document with this value. Id 0: a new one. Who made it and when follow from the
+/// request.
 struct StoreDocument {
   Document document;
   bool is_import = false;  ///< it keeps its owner and its times: for operators
@@ -235,15 +237,15 @@ struct DeleteCheckpoints {
   std::vector<std::string> uuids;
 };
 
-/// What the client of a custom search wants done, in this order. Repeated for the same or an
-/// earlier event it changes nothing.
+/// Asks, as the client of a custom search, for operations in this order. A repeat for the same or
+/// an earlier event changes nothing.
 struct OperateSearch {
   ExperimentId experiment;
   OperationsInput input;
 };
 
-// What ended in another cluster, with the names, owners and times that it had there: for operators.
-// What is there already is left as it is.
+// Imports an experiment that ended in another cluster, with the names, owners and times that it had
+// there: for operators. What was imported before is left as it is.
 struct ImportExperiment {
   ImportedExperiment experiment;  ///< its id is the number it should have if that is free
 };
@@ -254,7 +256,7 @@ struct ImportCheckpoint {
   Checkpoint checkpoint;
 };
 
-/// How long logs are kept after the experiment's end.
+/// Sets how long logs are kept after the experiment's end.
 struct SetLogRetention {
   ExperimentId experiment;  ///< 0: of one trial
   TrialId trial;
@@ -267,7 +269,7 @@ struct RequestKinds
                UpdateExperiment, ReportTrial, FlagTrial, RecordRun, RecordCheckpoint, StoreDocument,
                DeleteDocument, ContinueExperiment, DeleteCheckpoints, SetLogRetention,
                OperateSearch, ImportExperiment, ImportTrial, ImportCheckpoint> {};
-/// What a client asks for.
+/// One request of a client.
 struct Request : Variant<RequestKinds> {
   using Variant::Variant;
 };
@@ -285,7 +287,7 @@ struct ExperimentOutcome {
   friend bool operator==(const ExperimentOutcome&, const ExperimentOutcome&) = default;
 };
 
-/// The answer to one request. `error` unset: done.
+/// The answer to one request. `error` unset: it was done.
 struct Reply {
   std::optional<Error> error;
   JobId job;

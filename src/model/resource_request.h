@@ -1,4 +1,4 @@
-// The part of a job that decides where it may run and what it takes there. Jobs with equal requests
+// The part of a job that decides where it may run and what it uses there. Jobs with equal requests
 // have one *shape* and are planned together.
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace muster {
 
-/// What `memory_mib` is an amount of: kDefault when no memory was asked for.
+/// The unit that `memory_mib` is an amount for: kDefault when no memory was asked for.
 enum class MemoryScope : std::uint8_t { kDefault = 0, kPerNode = 1, kPerCpu = 2, kPerGpu = 3 };
 
-/// So many of a generic resource. An empty type matches every type of that name.
+/// An amount of a generic resource. An empty type matches every type of that name.
 struct GresAmount {
   std::string name;
   std::string type;
@@ -19,16 +19,16 @@ struct GresAmount {
   friend auto operator<=>(const GresAmount&, const GresAmount&) = default;
 };
 
-/// A feature constraint in disjunctive form: true when for one alternative all its features are
-/// there. Empty: always true.
+/// A feature constraint in disjunctive form: true when all features of one alternative are there.
+/// Empty: always true.
 struct FeatureConstraint {
   std::vector<std::vector<std::string>> alternatives;
   friend auto operator<=>(const FeatureConstraint&, const FeatureConstraint&) = default;
 };
 
-/// Resources asked for, texts parsed: in a JobSpec as the user gave them, in the planner with the
-/// partition's and the cluster's defaults filled in. Memory and disk in MiB. Zero means "not given"
-/// wherever a field says nothing else.
+/// The resources that a job asks for, with texts parsed: in a JobSpec as the user gave them, in the
+/// planner with the partition's and the cluster's defaults filled in. Memory and disk in MiB. Zero
+/// means "not given" wherever a field says nothing else.
 struct ResourceRequest {
   std::uint32_t min_nodes = 1;
   std::uint32_t max_nodes = 0;       ///< 0: no bound but the partition's
@@ -51,12 +51,12 @@ struct ResourceRequest {
   std::vector<GresAmount> gres_per_job;
   std::vector<GresAmount> gres_per_task;
   FeatureConstraint features;
-  FeatureConstraint preferred;  ///< nodes that are taken where the job can start on them at once
+  FeatureConstraint preferred;  ///< nodes that are used where the job can start on them at once
   std::vector<std::string> required_nodes;  ///< sorted; all must be in the allocation
   std::vector<std::string> excluded_nodes;  ///< sorted
 
-  // What follows from the rest of the job and its partition: resource_need() fills it in.
-  /// Each node runs tasks_per_node of the tasks, however many nodes there come to be.
+  // Follows from the rest of the job and its partition: resource_need() fills it in. Each node runs
+  // tasks_per_node of the tasks, however many nodes the job gets.
   bool is_tasks_per_node_exact = false;
   bool is_exclusive = false;  ///< whole nodes
 

@@ -1,5 +1,5 @@
-// What a search decides: trials to create, to take further and to stop, and that it is over.
-// Journalled as they are, so that replay never repeats a search's arithmetic.
+// The decisions of a search: which trials to create, to continue and to stop, and that it is over.
+// They are journalled as they are, so that replay never repeats a search's arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,13 @@ using TrialIndex = Id<struct TrialIndexTag, std::uint32_t>;
 enum class StopCause : std::uint8_t {
   kTrained = 0,     ///< it has had all the training that the search gives
   kRungCut = 1,     ///< others were better at a rung
-  kReplaced = 2,    ///< a copy of a better member takes its place
+  kReplaced = 2,    ///< a copy of a better member replaces it
   kSearchOver = 3,  ///< it waited, and the search goes no further
   kClosed = 4,      ///< the client of a custom search closed it
 };
 
-/// The whole of it: rank 0 is the best of `count` at that rung, the first `cut` of which go on.
+/// A stop's reason in full: rank 0 is the best of `count` at that rung, the first `cut` of which go
+/// on.
 struct StopReason {
   StopCause cause = StopCause::kTrained;
   std::uint32_t bracket = 0;
@@ -36,8 +37,8 @@ struct StopReason {
   friend bool operator==(const StopReason&, const StopReason&) = default;
 };
 
-/// A new trial. Without a target it trains until it ends by itself or is stopped; with one until
-/// the first report at or past it, and waits there.
+/// Creates a trial. Without a target it trains until it ends by itself or is stopped; with one
+/// until the first report at or past it, and waits there.
 struct CreateTrial {
   TrialIndex trial;
   std::uint32_t seed = 0;  ///< below 2^31
@@ -49,13 +50,13 @@ struct CreateTrial {
       {};  ///< the uuid of the checkpoint that it begins with; empty: none of its own
   friend bool operator==(const CreateTrial&, const CreateTrial&) = default;
 };
-/// A waiting trial trains on.
+/// Lets a waiting trial train on.
 struct ContinueTrial {
   TrialIndex trial;
   std::uint64_t target = 0;
   friend bool operator==(const ContinueTrial&, const ContinueTrial&) = default;
 };
-/// A trial ends as completed, whether it trains or waits.
+/// Ends a trial as completed, whether it trains or waits.
 struct StopTrial {
   TrialIndex trial;
   StopReason reason;
@@ -81,14 +82,14 @@ enum class TrialExit : std::uint8_t {
 };
 
 enum class SearchVerb : std::uint8_t {
-  kCreate = 0,  ///< a trial with these hyperparameters; it begins once it is told how far to train
+  kCreate = 0,         ///< a trial with these hyperparameters; it waits for kValidateAfter to begin
   kValidateAfter = 1,  ///< it trains until it has had `length` units since its beginning
-  kClose = 2,          ///< it ends when it has done what it was told to
+  kClose = 2,          ///< it ends when it has done its operations
   kShutDown = 3,       ///< the search ends, with `outcome`
   kSetProgress = 4,    ///< of the search as a whole
 };
-/// What the client of a custom search wants done. Trials are named by the client's own request ids.
-/// Source: Determined up to 0.37, searcher operations.
+/// An operation that the client of a custom search asks for. Trials are named by the client's own
+/// request ids. Source: Determined up to 0.37, searcher operations.
 struct SearchOperation {
   SearchVerb verb = SearchVerb::kCreate;
   std::string request;

@@ -10,7 +10,7 @@
 
 namespace muster {
 
-/// No search has more trials: what a slip of the finger asks for would fill the queue.
+/// No search has more trials than this: a slip of the finger must not fill the queue.
 inline constexpr std::uint32_t kTrialMax = 100'000;
 
 /// Trials drawn at random; `single` is one of them.
@@ -76,7 +76,7 @@ struct TpeSearch {
   std::uint32_t candidates = 24;      ///< weighed per value
   friend bool operator==(const TpeSearch&, const TpeSearch&) = default;
 };
-/// The client decides: what happens is put before it, and its operations are what is done.
+/// The client decides: it is shown what happens as events, and its operations are carried out.
 struct CustomSearch {
   friend bool operator==(const CustomSearch&, const CustomSearch&) = default;
 };

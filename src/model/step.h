@@ -87,7 +87,7 @@ struct StepSpec {
 
 using StepSpecRef = std::shared_ptr<const StepSpec>;
 
-/// Where a step's tasks are: for each node of the step its grant and the number of tasks.
+/// On which nodes a step's tasks run: for each node of the step its grant and the number of tasks.
 struct StepLayout {
   std::vector<NodeGrant> nodes;  ///< `task_count` is exact; CPUs and devices are those of the step
   friend bool operator==(const StepLayout&, const StepLayout&) = default;
@@ -120,13 +120,14 @@ struct ExitStatus {
   friend constexpr auto operator<=>(const ExitStatus&, const ExitStatus&) = default;
 };
 
-/// Worst first: a signal before an exit code, then the higher one.
+/// Returns the worse of two ends: a signal is worse than an exit code, and the higher number worse
+/// than the lower.
 constexpr ExitStatus worse(ExitStatus a, ExitStatus b) {
   if ((a.signal() != 0) != (b.signal() != 0)) return a.signal() != 0 ? a : b;
   return a.raw > b.raw ? a : b;
 }
 
-/// What the tasks of one node came to while a step goes on elsewhere.
+/// How the tasks of one node ended while the step goes on elsewhere.
 struct StepPart {
   std::uint32_t step = 0;
   ExitStatus exit;  ///< the worst

@@ -1,4 +1,4 @@
-// The output of tasks: what is received of it, and the lines that are answered. Kept by
+// The output of tasks: what is received of it, and the lines that queries return. It is stored by
 // src/store/logs/log_store.h.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// Whose output it is. Numbers are part of the store's format.
+/// The kind of owner that output has. Numbers are part of the store's format.
 enum class LogOwnerKind : std::uint8_t { kJob = 0, kTrial = 1 };
 /// A job or a trial, by its id.
 struct LogOwner {
@@ -33,14 +33,15 @@ enum class LogLevel : std::uint8_t {
   kError = 5,
   kCritical = 6
 };
-/// As Determined has it, e.g. "LOG_LEVEL_INFO".
+/// Returns Determined's name, e.g. "LOG_LEVEL_INFO".
 std::string_view log_level_name(LogLevel level);
-/// What a line says of itself where lines usually do: `INFO: ...`, `[ERROR] ...`, `2024-05-06
+/// The level that a line states where lines usually do: `INFO: ...`, `[ERROR] ...`, `2024-05-06
 /// 07:08:09,123 - name - WARNING
 /// - ...`, `W0506 07:08:09 ...`, `level=info ...`, `error: ...`. Cost: the line's first 120 bytes.
 LogLevel guessed_level(std::string_view line);
 
-/// A sequence of bytes as it came from one place. Lines of several sources may have the same rank.
+/// One stream of bytes, in the order in which its source wrote them. Lines of several sources may
+/// have the same rank.
 struct LogStreamId {
   LogOwner owner;
   std::uint32_t run = 1;
@@ -49,12 +50,12 @@ struct LogStreamId {
   std::uint64_t source = 0;  ///< of a run, whatever else tells its sequences apart: see log_source
   friend constexpr auto operator<=>(const LogStreamId&, const LogStreamId&) = default;
 };
-/// What one node's part of one step writes.
+/// Returns the number of the source that one node's part of one step is.
 constexpr std::uint64_t log_source(std::uint32_t step, std::uint32_t node_rank) {
   return (std::uint64_t{node_rank} << 32) | step;
 }
 
-/// A piece of one task's output, `offset` bytes after the first byte that its stream gave.
+/// A piece of one task's output, `offset` bytes after the first byte of its stream.
 struct LogFragment {
   LogOwner owner;
   std::uint32_t run = 1;
@@ -69,8 +70,8 @@ struct LogFragment {
   LogStreamId id() const { return {owner, run, rank, stream, source}; }
 };
 
-/// One line. A line of more bytes than the store's limit is several, each but the first marked as a
-/// continuation.
+/// One line. A line of more bytes than the store's limit becomes several, each but the first marked
+/// as a continuation.
 struct LogLine {
   std::uint64_t id = 0;  ///< rises with arrival over all streams of an owner, from 1, without a gap
   std::uint32_t run = 0;
@@ -83,7 +84,7 @@ struct LogLine {
   std::string text;        ///< without its end; as the task wrote it, be it UTF-8 or not
 };
 
-/// Which lines. Empty lists: all.
+/// Says which lines are wanted. An empty list: all.
 struct LogFilter {
   std::vector<std::uint32_t> ranks;
   std::vector<std::uint32_t> runs;
@@ -101,16 +102,17 @@ inline constexpr std::uint64_t kLastLogLine = std::numeric_limits<std::uint64_t>
 struct LogQuery {
   LogOwner owner;
   LogFilter filter;
-  /// Forward: the first line that may be answered. Backward: the line behind the first that may be.
+  /// The first line to return when reading forward; when reading backward, the line behind the
+  /// first to return.
   std::uint64_t from = 0;
   bool is_backward = false;
   std::size_t lines_max = 1'000;
-  /// Text that one call looks through, approximate: what bounds its time.
+  /// About how much text one call looks through, which bounds its time.
   std::size_t bytes_max = std::size_t{16} << 20;
 };
 
-/// `next` is where the next call goes on, with the same query. At the end, forward, it is where new
-/// lines will be.
+/// A page of lines. `next` is where the next call continues, with the same query. At the end of a
+/// forward read it is where new lines will be.
 struct LogPage {
   std::vector<LogLine> lines;
   std::uint64_t next = 0;

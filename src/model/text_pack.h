@@ -39,7 +39,7 @@ class TextPack {
     mask_ = text.empty() ? mask_ & ~bit(key) : mask_ | bit(key);
     data_ = std::move(builder).finish();
   }
-  /// A pack of those texts alone whose bits are in `mask`.
+  /// Returns a pack of those texts alone whose bits are in `mask`.
   TextPack only(std::uint64_t mask) const {
     TextPack pack;
     pack.mask_ = mask_ & mask;
@@ -53,8 +53,8 @@ class TextPack {
     return pack;
   }
 
-  /// A pack of texts that are at hand at once: one for each key, empty where there is none. Cost:
-  /// O(size), once.
+  /// Returns a pack of texts that are given at once: one for each key, empty where there is none.
+  /// Cost: O(size), once.
   static TextPack of(const std::array<std::string_view, kSize>& texts) {
     TextPack pack;
     for (std::size_t key = 0; key < kSize; ++key)
@@ -67,7 +67,8 @@ class TextPack {
     return pack;
   }
 
-  /// What a record stores: which texts there are, and each in the order of the keys.
+  /// The bits of the texts that are there. A record stores these and the texts in the order of the
+  /// keys.
   std::uint64_t mask() const { return mask_; }
   std::size_t count() const { return static_cast<std::size_t>(std::popcount(mask_)); }
   std::string_view span_of(std::size_t rank) const {
@@ -75,12 +76,13 @@ class TextPack {
     return std::string_view(data_).substr(count() * sizeof(std::uint32_t) + begin,
                                           end_at(rank) - begin);
   }
-  /// All texts one after the other.
+  /// Returns all texts one after the other.
   std::string_view buffer() const {
     return std::string_view(data_).substr(count() * sizeof(std::uint32_t));
   }
-  /// From a record. `ends`: where each text that is there ends in `buffer`. Requires: as many as
-  /// bits in `mask`, none beyond kSize, rising, the last at most the buffer's size; checked.
+  /// Sets the texts from those of a record. `ends`: where each text that is there ends in `buffer`.
+  /// Requires: as many as bits in `mask`, none beyond kSize, rising, the last at most the buffer's
+  /// size; checked.
   void assign(std::uint64_t mask, std::span<const std::uint32_t> ends, std::string_view buffer) {
     CHECK(std::bit_width(mask) <= kSize);
     CHECK(static_cast<std::size_t>(std::popcount(mask)) == ends.size());

@@ -20,7 +20,7 @@
 
 namespace muster {
 
-/// The texts of a job that fit a column of a list. Bits of JobText.
+/// The texts of a job that fit a column of a list, as bits of JobText.
 inline constexpr std::uint64_t kBriefTexts = [] {
   using enum JobText;
   std::uint64_t bits = 0;
@@ -241,12 +241,12 @@ enum class QueryKind : std::uint8_t {
   kToken = 13,  ///< the caller's own token for HTTP, until the day of `until`, as the page's bytes
 };
 
-/// How much of each job is wanted, rising. kRow: what the usual columns of a list show; of the
-/// specification user, name, user name, account and QOS alone. kBrief: all but grants, expanded
-/// file names and texts that are not in kBriefTexts.
+/// How much of each job a query wants, rising. kRow: what the usual columns of a list show; of the
+/// specification only the user, its name, the job's name, account and QOS. kBrief: all but grants,
+/// expanded file names and texts that are not in kBriefTexts.
 enum class QueryDetail : std::uint8_t { kRow = 0, kBrief = 1, kFull = 2, kWhy = 3 };
 
-/// Requires for kHistory: `since` < `until`.
+/// A query and its parameters. Requires for kHistory: `since` < `until`.
 struct Query {
   QueryKind kind = QueryKind::kJobs;
   QueryDetail detail = QueryDetail::kFull;

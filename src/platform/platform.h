@@ -1,4 +1,4 @@
-// The module of experiments: trials and their runs, what each search is told, checkpoints, the
+// The module of experiments: trials and their runs, the inputs of searches, checkpoints, the
 // catalog. It decides what an event means for them and emits the events that follow. Requests are
 // drafted by requests/, rules without effects are in rules/, searches run on a thread beside the
 // core (search/) and send their decisions as requests.
@@ -29,11 +29,11 @@ struct HttpEndpoint {
 /// class as its RunPolicy. Thread: the core's alone.
 class Platform final : public Module, public RunPolicy {
  public:
-  /// Lifetime: both outlive it.
+  /// Holds references: both outlive it.
   Platform(Engine& engine, const Feasibility& feasibility);
   ~Platform() override;
 
-  /// Runs of trials that are launched from now on are told this address and get tokens for it.
+  /// Gives the runs of trials that are launched from now on this address and tokens for it.
   void serve_http(HttpEndpoint endpoint) { http_ = std::move(endpoint); }
   /// Gives the trial of an elastic experiment other slots, as the planner wishes. A job that is
   /// pending has them at once. One that runs is asked to save and stop, and has them in its next
@@ -69,9 +69,9 @@ class Platform final : public Module, public RunPolicy {
  private:
   struct Follower;
   struct Handler;
-  /// An experiment whose state has changed, and some of its trials may not know it yet.
+  /// An experiment whose state has changed, and of whose trials some may not know it yet.
   struct CarriedOn {
-    std::size_t next = 0;  ///< trial to look at, by its place in the experiment's list
+    std::size_t next = 0;  ///< trial to look at, by its index in the experiment's list
     Identity by;
   };
 
@@ -101,7 +101,7 @@ class Platform final : public Module, public RunPolicy {
   HttpEndpoint http_;
   std::vector<JobId> trial_jobs_;  ///< of trials, whose runs came to an end in this turn
   std::map<ExperimentId, CarriedOn> carried_on_;
-  /// Slots that elastic trials are asked to stop for.
+  /// The numbers of slots for which elastic trials are asked to stop.
   std::map<JobId, std::uint32_t> wished_slots_;
   std::map<ExperimentId, std::pair<ExperimentSpecRef, TrialSettings>> trial_settings_;
 };

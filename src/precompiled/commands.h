@@ -1,4 +1,4 @@
-// As model.h, with a command's way to the controller.
+// What model.h has, with a command's connection to the controller.
 #pragma once
 
 #include "cli/lib/session.h"

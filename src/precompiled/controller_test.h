@@ -1,4 +1,4 @@
-// As model_test.h, with the controller on which nearly each of its tests is built.
+// What model_test.h has, with the controller on which nearly each of its tests is built.
 #pragma once
 
 #include "controller/testing.h"

@@ -1,4 +1,4 @@
-// As roles.h, with what handlers of HTTP read and answer.
+// What roles.h has, with what handlers of HTTP read and answer.
 #pragma once
 
 #include "api/http/fields.h"

@@ -1,4 +1,4 @@
-// As model.h, for tests.
+// What model.h has, for tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// As model.h, with the roles of a controller, for what drives them: HTTP, the daemon's threads, the
-// simulator.
+// What model.h has, with the roles of a controller, for what drives them: HTTP, the daemon's
+// threads, the simulator.
 #pragma once
 
 #include "controller/core.h"

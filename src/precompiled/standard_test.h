@@ -1,4 +1,4 @@
-// As standard.h, for tests.
+// What standard.h has, for tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -9,13 +9,13 @@
 
 namespace muster::records {
 
-/// The bytes of a batch's row: number, epoch, events, and of each new blob id, digest and size. The
-/// blobs' bytes have rows of their own, and `dead_blobs` is not recorded: applying the events finds
-/// them again. Cost: O(size of the events).
+/// Returns the bytes of a batch's row: number, epoch, events, and of each new blob id, digest and
+/// size. The blobs' bytes have rows of their own, and `dead_blobs` is not recorded: applying the
+/// events finds them again. Cost: O(size of the events).
 std::string encode_batch(const EventBatch& batch);
 
-/// The batch, without blobs' bytes and `dead_blobs`. Errors: kCorruption when the bytes are no
-/// batch, or one of a newer version (the detail names the kind of event).
+/// Returns the batch, without blobs' bytes and `dead_blobs`. Errors: kCorruption when the bytes are
+/// no batch, or one of a newer version (the detail names the kind of event).
 Result<EventBatch> decode_batch(std::string_view bytes);
 
 }  // namespace muster::records

@@ -15,8 +15,8 @@
 
 namespace muster::records {
 
-/// The message in Cap'n Proto's stream framing: a table of segments, then their words. Shape: a
-/// multiple of eight bytes.
+/// Returns the message in Cap'n Proto's stream framing: a table of segments, then their words.
+/// Shape: a multiple of eight bytes.
 inline std::string message_bytes(capnp::MessageBuilder& message) {
   const auto segments = message.getSegmentsForOutput();
   const std::size_t words = capnp::computeSerializedSizeInWords(segments);
@@ -47,8 +47,8 @@ Status with_message(std::string_view bytes, Use&& use) {
       words = copy;
     }
     capnp::ReaderOptions options;
-    // What is read once is bounded by its size; only lists of elements without a size could be
-    // longer, and are not ours.
+    // A message that is read once is bounded by its size; only lists of elements without a size
+    // could be longer, and ours have none.
     options.traversalLimitInWords = kReadsMax * count + kReadsLeast;
     capnp::FlatArrayMessageReader reader(words, options);
     use(reader.template getRoot<Root>());

@@ -17,14 +17,14 @@
 
 namespace muster::records {
 
-/// A blob of the state, as state/blob_table.h has it.
+/// A blob of the state, as in state/blob_table.h.
 struct BlobEntry {
   BlobId id;
   std::string digest;
   std::uint64_t size = 0;
   std::uint32_t references = 0;
 };
-/// An answer of the state, as state/answer_table.h has it.
+/// An answer of the state, as in state/answer_table.h.
 struct AnswerEntry {
   RequestId id;
   UserId user;
@@ -75,7 +75,7 @@ struct Slice {
 };
 
 std::string encode_slice(const SliceToWrite& slice);
-/// Errors: kCorruption when the bytes are no slice, or one of a newer version.
+/// Returns the slice. Errors: kCorruption when the bytes are no slice, or one of a newer version.
 Result<Slice> decode_slice(std::string_view bytes);
 
 }  // namespace muster::records

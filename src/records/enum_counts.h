@@ -1,5 +1,5 @@
-// How many enumerators each recorded enum has: what is read beyond them was written by a newer
-// version, or is damaged. Internal to records/.
+// The number of enumerators of each recorded enum: a larger value in a record was written by a
+// newer version, or is damaged. Internal to records/.
 #pragma once
 
 #include "model/agent_message.h"

@@ -112,8 +112,8 @@ void read_element(Wire wire, T& value) {
     read(wire, value);
   }
 }
-/// A list of structs of no size may claim any length in a message of any size. Nobody writes such a
-/// one: with this refused, a list has no more elements than its message has bits.
+/// Refuses a list of structs of no size, which may claim any length in a message of any size.
+/// Nobody writes such a one; without them a list has no more elements than its message has bits.
 template <class List>
 void require_sized(List list) {
   if constexpr (requires { capnp::AnyStruct::Reader(list[0]); }) {

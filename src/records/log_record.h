@@ -14,7 +14,7 @@ namespace muster::records {
 /// forgery. Requires: less than 4 GiB.
 std::string log_record(std::string_view bytes);
 
-/// How far each_log_record() came.
+/// How far each_log_record() has read.
 struct LogScan {
   std::size_t end = 0;      ///< behind the last whole record: where to go on when the log has grown
   std::size_t skipped = 0;  ///< bytes of no whole record, those behind `end` included

@@ -28,10 +28,10 @@ DECLARE_RECORD(Usage, schema::Usage)
 DECLARE_RECORD(StepPart, schema::StepPart)
 DECLARE_RECORD(GresAmount, schema::GresAmount)
 DECLARE_RECORD(std::vector<std::string>, schema::FeatureAlternative)
-/// The lists of a request alone: its numbers are recorded with its job.
+/// Declares the record of the lists of a request alone: its numbers are recorded with its job.
 DECLARE_RECORD(ResourceRequest, schema::ParsedRequest)
 DECLARE_RECORD(JobSpec, schema::JobSpec)
-/// With those of its texts alone whose bits (of JobText) are in `texts`.
+/// Writes the value with those of its texts alone whose bits (of JobText) are in `texts`.
 void write(schema::JobSpec::Builder builder, const JobSpec& value, std::uint64_t texts);
 DECLARE_RECORD(StepSpec, schema::StepSpec)
 DECLARE_RECORD(GresPool, schema::GresPool)

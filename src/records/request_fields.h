@@ -1,6 +1,7 @@
-// The fields of a job and of a step that are their submitter's to say: of the wire's requests, and
-// a part of the journal's records. A field that the controller alone sets belongs to the journal's
-// list (model_records.cc). How such a list is read stands in fields.h. Internal to records/.
+// The lists of the fields that the submitter of a job or step sets: they are all of the wire's
+// request, and a part of the journal's record. A field that the controller alone sets belongs to
+// the journal's list (model_records.cc). fields.h says how such a list is read. Internal to
+// records/.
 #pragma once
 
 // clang-format off

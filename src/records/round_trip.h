@@ -1,4 +1,4 @@
-// Whether a value comes back from its record as it was. For tests of records/.
+// Helpers to check that a value comes back from its record as it was. For tests of records/.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -63,7 +63,8 @@ void expect_every_kind_round_trips() {
   });
 }
 
-/// A job as the state may hold it: an element has an index and its array's facts, both or neither.
+/// Draws a job as the state may hold it: an element has an index and its array's facts, both or
+/// neither.
 inline Job job_of(Rng& rng) {
   Job job;
   draw(job, rng);

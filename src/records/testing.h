@@ -49,7 +49,7 @@ inline constexpr bool is_text_pack = false;
 template <class K>
 inline constexpr bool is_text_pack<TextPack<K>> = true;
 
-/// Pointers that are never null in a value that may be recorded. Specialised by the test.
+/// True for pointers that are never null in a value that may be recorded. Specialised by the test.
 template <class T>
 inline constexpr bool kIsRequired = false;
 
@@ -61,7 +61,8 @@ inline std::string random_text(Rng& rng) {
   return text;
 }
 
-/// Every member drawn over its whole range; lists of 0 to 3, and what may be absent is at times.
+/// Draws every member over its whole range; lists get 0 to 3 elements, and what may be absent
+/// sometimes is.
 template <class T>
 void draw(T& value, Rng& rng) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -116,7 +117,7 @@ void draw(T& value, Rng& rng) {
   }
 }
 
-/// What resource_need() fills in is in no record.
+/// Draws a request without what resource_need() fills in, because no record has it.
 template <>
 inline void draw(ResourceRequest& value, Rng& rng) {
   with_members(value, [&](auto&... member) { (draw(member, rng), ...); });
@@ -134,8 +135,8 @@ const Kind& held_by(const T& variant) {
   }
 }
 
-/// Where the two first differ, as a path of member numbers from 0; empty: they are equal. Null
-/// bytes equal empty ones.
+/// Returns where the two first differ, as a path of member numbers from 0; empty: they are equal.
+/// Null bytes equal empty ones.
 template <class T>
 std::string difference(const T& a, const T& b) {
   const auto differs = [](bool is_equal) { return is_equal ? std::string() : std::string("!"); };

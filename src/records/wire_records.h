@@ -8,8 +8,8 @@
 
 namespace muster::records {
 
-/// What people and runs ask for over HTTP, where it has the forms of Determined's REST: there is no
-/// such request on the wire.
+/// True for requests that people and runs make over HTTP alone, in the forms of Determined's REST:
+/// the wire has no such request.
 template <class Kind>
 inline constexpr bool kIsAskedOverHttpAlone =
     std::is_same_v<Kind, RecordRun> || std::is_same_v<Kind, RecordCheckpoint> ||
@@ -20,9 +20,10 @@ DECLARE_RECORD(JobFilter, schema::JobFilter)
 DECLARE_RECORD(Request, schema::Request)
 DECLARE_RECORD(Query, schema::Query)
 DECLARE_RECORD(JobView, schema::JobView)
-/// With those of its specification's texts alone whose bits (of JobText) are in `texts`.
+/// Writes the value with those of its specification's texts alone whose bits (of JobText) are in
+/// `texts`.
 void write(schema::JobView::Builder builder, const JobView& value, std::uint64_t texts);
-/// What QueryDetail::kRow asks for. Requires: `value.spec` is not null.
+/// Writes what QueryDetail::kRow asks for. Requires: `value.spec` is not null.
 void write(schema::JobRow::Builder builder, const JobView& value);
 void read(schema::JobRow::Reader reader, JobView& value);
 DECLARE_RECORD(StepView, schema::StepView)

@@ -1,6 +1,6 @@
-// Jobs that may run on more or fewer slots: on how many each should run next. Slots change only
-// between runs, and nobody else's start is put off by it: what this says becomes a request that
-// takes its place in the queue like any other.
+// Decides for jobs that may run on more or fewer slots on how many each should run next. Slots
+// change only between runs, and nobody else's start is delayed by it: the decision becomes a
+// request that queues like any other.
 //
 //   waits, and would not start as it is        ──▶ the most slots on which it would start now
 //   runs, settled, and nobody waits for room   ──▶ the most slots on which it would start again at
@@ -39,13 +39,13 @@ struct Resize {
   friend bool operator==(const Resize&, const Resize&) = default;
 };
 
-/// The request of a job on so many slots.
+/// Returns the request of a job on so many slots.
 using RequestOf =
     std::function<std::shared_ptr<const ResourceRequest>(JobId job, std::uint32_t slots)>;
 
-/// What should become of one elastic job, if anything should change. Requires: `plan` was made from
-/// the snapshot and starts nothing; `all` are the elastic jobs there are. Cost: a copy of the
-/// snapshot and O(log(max)) looks of fast_path.h. Determinism: the arguments decide.
+/// Returns what should become of one elastic job, if anything should change. Requires: `plan` was
+/// made from the snapshot and starts nothing; `all` are the elastic jobs there are. Cost: a copy of
+/// the snapshot and O(log(max)) looks of fast_path.h. Determinism: the arguments decide.
 std::optional<Resize> resize_of(const ElasticJob& job, const ClusterSnapshot& snapshot,
                                 const Plan& plan, std::span<const ElasticJob> all, TimePoint now,
                                 const RequestOf& request_of);

@@ -13,31 +13,32 @@
 
 namespace muster::sched {
 
-/// Why a job does not start on the fast path. Final for now: the next plan looks at the job again.
+/// Why a job does not start on the fast path. The answer is final for now: the next plan looks at
+/// the job again.
 enum class Hesitation : std::uint8_t {
-  kNotReady = 0,  ///< held, not yet eligible, throttled, or its partitions take no work
+  kNotReady = 0,  ///< held, not yet eligible, throttled, or its partitions accept no work
   kNoRoom = 1,    ///< does not fit beside what runs and is planned, or is too costly to place
   kOutranked =
       2,  ///< a job of equal or higher rank could use those nodes and the plan has not weighed it
   kPlanTooOld = 3,  ///< more has changed than is remembered
 };
 
-/// The start, or why not.
+/// The start, or why there is none.
 using FastStart = std::variant<Start, Hesitation>;
 
 /// What one call of try_start_now() leaves for the next about the same snapshot, so that only nodes
-/// that changed in between are looked at again. Begins default-constructed; the answers are the
+/// that changed in between are looked at again. It begins default-constructed; the answers are the
 /// same without it.
 struct FastMemo {
   std::uint64_t config_revision = 0;
   std::uint64_t revision = 0;  ///< the snapshot's when the rest was right; 0: never
   BestFitOrder order;
-  NodeSet with_cpus;  ///< nodes on which not every CPU is taken: no other takes a task
+  NodeSet with_cpus;  ///< nodes on which some CPU is free: no other can carry a task
 };
 
-/// Starts `job` (or one element of it) now if that delays no window of `plan` and takes nothing
-/// from a job of equal or higher rank: room that `plan` saw and left is free for anyone; room that
-/// appeared since is for the best ranked job that could use it. `snapshot` is at or after
+/// Starts `job` (or one element of it) now if that delays no window of `plan` and uses nothing that
+/// belongs to a job of equal or higher rank: room that `plan` saw and left is free for anyone; room
+/// that appeared since is for the best ranked job that could use it. `snapshot` is at or after
 /// plan.revision, with the plan's starts applied or dropped. Pure: nothing is changed. Requires:
 /// the job is pending in the snapshot (checked); snapshot.advance_time(now) was called; `memo`,
 /// where given, was used with no other snapshot, and is the only argument that changes. Cost:
@@ -46,12 +47,13 @@ struct FastMemo {
 FastStart try_start_now(const ClusterSnapshot& snapshot, const Plan& plan, JobId job, TimePoint now,
                         FastMemo* memo = nullptr);
 
-/// Nodes that gained room since `plan` was made, rising. Nullopt: too long ago to tell.
+/// Returns the nodes that gained room since `plan` was made, rising. Nullopt: that is too long ago
+/// to know.
 std::optional<std::vector<NodeIndex>> freed_since(const ClusterSnapshot& snapshot,
                                                   const Plan& plan);
 
-/// False: none of `freed`, all that gained room since a plan in which no job of the shape could
-/// start, could take a task of it. Cost: O(freed).
+/// False when none of `freed`, all that gained room since a plan in which no job of the shape could
+/// start, could carry a task of it. Cost: O(freed).
 bool may_start_on(const ClusterSnapshot& snapshot, const Shape& shape,
                   std::span<const NodeIndex> freed);
 

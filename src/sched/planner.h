@@ -9,7 +9,7 @@
 
 namespace muster::sched {
 
-/// Plans, and keeps between plans what the next one can use again. The memo changes the cost of a
+/// Plans, and stores between plans what the next one can use again. The memo changes the cost of a
 /// plan, never its result, unless placing has become so hard that a pass breaks off
 /// (Timeline::is_effort_left). One planner follows one snapshot (or copies of it). Not for several
 /// threads at once.
@@ -20,9 +20,9 @@ class Planner {
   Planner(Planner&&) noexcept;
   Planner& operator=(Planner&&) noexcept;
 
-  /// Requires: snapshot.advance_time(now) was called. Determinism: equal snapshots, now and options
-  /// give equal plans; planning again after its starts were applied, at the same instant, starts
-  /// nothing. Cost: O(starts + shapes * nodes / 64 + windows * (ends + nodes)).
+  /// Makes a plan. Requires: snapshot.advance_time(now) was called. Determinism: equal snapshots,
+  /// now and options give equal plans; planning again after its starts were applied, at the same
+  /// instant, starts nothing. Cost: O(starts + shapes * nodes / 64 + windows * (ends + nodes)).
   Plan plan(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options);
 
  private:
@@ -30,7 +30,7 @@ class Planner {
   std::unique_ptr<Memo> memo_;
 };
 
-/// A plan without a memo.
+/// Makes a plan without a memo.
 Plan plan(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options = {});
 
 }  // namespace muster::sched

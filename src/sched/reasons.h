@@ -9,34 +9,36 @@
 
 namespace muster::sched {
 
-/// The plan starts it. For an array: this many of its elements, first `start` among plan.starts.
+/// The plan starts the job, or `count` elements of an array, the first of which is `start` among
+/// plan.starts.
 struct Placed {
   std::size_t start = 0;
   std::uint32_t count = 1;
 };
-/// It waits. `until` is the window's start; unset: nobody has worked it out; never: not by what is
-/// expected to end.
+/// The job waits. `until` is the window's start; unset: nobody has worked it out; never: not by
+/// what is expected to end.
 struct Blocked {
   TimePoint until;
   Reasons reasons;
 };
-/// It cannot run in any of its partitions as the cluster is configured.
+/// The job cannot run in any of its partitions as the cluster is configured.
 struct Infeasible {
   Reasons reasons;
 };
 using Outcome = std::variant<Placed, Blocked, Infeasible>;
 
-/// What `plan` means for a pending job. `snapshot` is the plan's or a later one. Cost: O(nodes *
-/// partitions). Word, in order: a hold; BeginTime; JobArrayTaskLimit; a partition's refusal;
-/// Resources for a job with a window and for the first of its shape when nobody outranks it;
-/// Priority for the others.
+/// Returns what `plan` means for a pending job. `snapshot` is the plan's or a later one. Cost:
+/// O(nodes * partitions). The word is the first that applies: a hold; BeginTime; JobArrayTaskLimit;
+/// a partition's refusal; Resources for a job with a window and for the first of its shape when
+/// nobody outranks it; Priority for the others.
 Outcome outcome_of(const ClusterSnapshot& snapshot, const Plan& plan, JobId job);
 
-/// Slurm's word alone for a job of which something still waits. Cheap enough to be asked for every
-/// job of a long list. Cost: O(outcomes); for the best of a shape O(windows * nodes / 64) besides.
+/// Returns Slurm's word alone for a job of which something still waits, cheaply enough to be asked
+/// for every job of a long list. Cost: O(outcomes); for the best of a shape O(windows * nodes / 64)
+/// besides.
 PendingReason reason_word(const ClusterSnapshot& snapshot, const Plan& plan, JobId job);
 
-/// The reasons alone; `word` kNone for a job that the plan starts.
+/// Returns the reasons alone; `word` is kNone for a job that the plan starts.
 Reasons reasons_of(const ClusterSnapshot& snapshot, const Plan& plan, JobId job);
 
 }  // namespace muster::sched

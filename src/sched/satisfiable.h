@@ -1,5 +1,5 @@
-// Could a job ever run? Asked at submission, of the cluster as configured: what runs and which
-// nodes are down does not matter.
+// Answers whether a job could ever run. It is asked at submission, of the cluster as configured:
+// what runs and which nodes are down does not matter.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@
 
 namespace muster::sched {
 
-/// `refusal` kNone: it can run, and the texts are empty. kPartitionNodeLimit, kPartitionTimeLimit:
-/// a limit of the partition stands in the way, which Slurm lets wait unless EnforcePartLimits is
-/// set. kBadConstraints: no nodes of the partition will do. `message` is Slurm's text for the
-/// refusal at submission; `detail` names the field that asks too much and what the best node
-/// offers. `is_memory`: it is the memory that no node has.
+/// The answer. `refusal` kNone: the job can run, and the texts are empty. kPartitionNodeLimit,
+/// kPartitionTimeLimit: a limit of the partition stands in the way, which Slurm lets wait unless
+/// EnforcePartLimits is set. kBadConstraints: no nodes of the partition will do. `message` is
+/// Slurm's text for the refusal at submission; `detail` names the field that asks too much and what
+/// the best node offers. `is_memory`: it is the memory that no node has.
 struct Satisfiability {
   PendingReason refusal = PendingReason::kNone;
   std::string message;
@@ -25,8 +25,9 @@ struct Satisfiability {
   bool is_satisfiable() const { return refusal == PendingReason::kNone; }
 };
 
-/// Requires: partition is one of inventory.config's. Cost: O(nodes). Pure.
-/// `inventory` comes from ClusterSnapshot::inventory() or ClusterInventory::create(config).
+/// Answers for one request in one partition. Requires: partition is one of inventory.config's.
+/// Cost: O(nodes). Pure. `inventory` comes from ClusterSnapshot::inventory() or
+/// ClusterInventory::create(config).
 Satisfiability check_satisfiable(const ClusterInventory& inventory, const ResourceRequest& request,
                                  PartitionIndex partition, Duration time_limit);
 

@@ -34,7 +34,7 @@ inline PartitionConfig make_partition(std::string name, std::vector<std::uint32_
   return partition;
 }
 
-/// One partition over all nodes.
+/// Makes a cluster with one partition over all nodes.
 inline ClusterConfig make_cluster(std::vector<NodeConfig> nodes) {
   ClusterConfig config;
   std::vector<std::uint32_t> all;
@@ -105,7 +105,7 @@ inline void apply(ClusterSnapshot& snapshot, const Plan& plan,
   }
 }
 
-/// "n0:2/4" for each node: tasks / CPUs.
+/// Returns "n0:2/4" for each node: tasks / CPUs.
 inline std::string text(const std::vector<NodeAmount>& nodes) {
   std::string result;
   for (const NodeAmount& amount : nodes) {
@@ -115,7 +115,7 @@ inline std::string text(const std::vector<NodeAmount>& nodes) {
   return result;
 }
 
-/// The nodes that `plan` starts the job on, or "-".
+/// Returns the nodes that `plan` starts the job on, or "-".
 inline std::string placed(const Plan& plan, std::uint32_t job) {
   for (const Start& start : plan.starts) {
     if (start.job == JobId(job)) return text(start.nodes);

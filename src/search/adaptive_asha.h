@@ -16,15 +16,15 @@ struct BracketPlan {
   friend bool operator==(const BracketPlan&, const BracketPlan&) = default;
 };
 
-/// The brackets of a configuration, most rungs first; their trials add up to max_trials, one each
-/// at least. Requires: no more bracket_rungs than max_trials.
+/// Returns the brackets of a configuration, most rungs first; their trials add up to max_trials,
+/// one each at least. Requires: no more bracket_rungs than max_trials.
 std::vector<BracketPlan> adaptive_brackets(const AdaptiveAsha& config);
-/// Trials over brackets in proportion to divisor^(rungs-1) / rungs, rounded down, one each at
-/// least, what is left to the first.
+/// Divides trials among brackets in proportion to divisor^(rungs-1) / rungs, rounded down, one each
+/// at least; what is left goes to the first.
 std::vector<std::uint32_t> split_trials(std::uint32_t max_trials, double divisor,
                                         const std::vector<std::uint32_t>& rungs);
-/// Trials at once over brackets: evenly, what is left to the first ones; without a limit each gets
-/// what the smallest bracket needs. Shape: one number per bracket.
+/// Divides the trials that train at once among brackets: evenly, what is left to the first ones;
+/// without a limit each gets what the smallest bracket needs. Shape: one number per bracket.
 std::vector<std::uint32_t> split_concurrency(std::uint32_t max_concurrent, double divisor,
                                              const std::vector<std::uint32_t>& trials);
 

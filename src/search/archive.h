@@ -1,6 +1,6 @@
-// A search's state as bytes and back, from one list of fields for both directions. Numbers are
-// stored as their bits, lowest byte first, so that a search that is loaded goes on as if it had
-// never stopped.
+// Stores a search's state as bytes and reads it back, from one list of fields for both directions.
+// Numbers are stored as their bits, lowest byte first, so that a search that is loaded continues as
+// if it had never stopped.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class Archive {
   /// True when all has been read.
   bool is_at_end() const { return rest_.empty(); }
   const std::string& bytes() const { return bytes_; }
-  /// What is read was never written.
+  /// Marks what is read as never written.
   void refuse() {
     is_ok_ = false;
     rest_ = {};
@@ -82,7 +82,8 @@ class Archive {
       values.insert_or_assign(values.end(), std::move(key), std::move(value));
     }
   }
-  /// A struct says its own list: `void archive(Archive& archive) { archive.fields(a, b); }`.
+  /// Archives a struct, which says its own list: `void archive(Archive& archive) {
+  /// archive.fields(a, b); }`.
   template <class T>
   requires requires(T& value, Archive& archive) { value.archive(archive); }
   void field(T& value) { value.archive(*this); }
@@ -93,8 +94,8 @@ class Archive {
 
  private:
   void transfer(std::uint64_t& value, std::size_t size);
-  /// A list's length. Each element takes a byte at least: what is longer than the rest was never
-  /// written.
+  /// Archives a list's length. Each element needs at least a byte: a length beyond the rest was
+  /// never written.
   std::size_t begin_list(std::size_t count);
   std::string_view read_bytes(std::size_t size);
 

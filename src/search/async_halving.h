@@ -13,7 +13,7 @@ namespace muster::search {
 
 class AsyncHalvingMethod final : public SearchMethod {
  public:
-  /// `bracket`: what its runs and reasons are marked with.
+  /// `bracket`: the number that its runs and reasons bear.
   explicit AsyncHalvingMethod(const AsyncHalving& config, std::uint32_t bracket = 0);
   std::optional<WantedRun> next_run(SearchView& view) override;
   void reported(TrialIndex trial, const TrialReport& report,

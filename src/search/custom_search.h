@@ -1,5 +1,5 @@
-// Custom search: the client decides. What happens to trials is put before it as events, numbered
-// from 1, that stay until its operations answer them; the operations are journalled inputs like any
+// Custom search: the client decides. What happens to trials is shown to it as events, numbered from
+// 1, that stay until its operations answer them; the operations are journalled inputs like any
 // other, so that a search goes on after every crash of either side. The client knows trials by
 // request ids of its own. Source: Determined up to 0.37, searcher events and operations.
 //
@@ -25,7 +25,7 @@ enum class CustomEventKind : std::uint8_t {
   kTrialClosed = 3,
   kTrialExitedEarly = 4,
 };
-/// What the client is told.
+/// An event that the client is shown.
 struct CustomEvent {
   std::uint64_t id = 0;
   CustomEventKind kind = CustomEventKind::kInitialOperations;
@@ -37,8 +37,8 @@ struct CustomEvent {
   friend bool operator==(const CustomEvent&, const CustomEvent&) = default;
 };
 
-/// All that a search remembers is journalled with each of its decisions: its client cannot make it
-/// grow without bound.
+/// The most trials of a custom search. All that a search remembers is journalled with each of its
+/// decisions, and its client must not make it grow without bound.
 inline constexpr std::uint32_t kCustomTrialMax = 10'000;
 inline constexpr std::size_t kCustomTargetsMax = 100;  ///< of one trial, still to be reached
 inline constexpr std::uint64_t kCustomWaitingMax =
@@ -61,14 +61,14 @@ class CustomMethod final : public SearchMethod {
   double progress(double trials) const override;
   void archive(Archive& archive) override;
 
-  /// Those that have not been answered, oldest first.
+  /// Returns the events that have not been answered, oldest first.
   const std::vector<CustomEvent>& events() const { return events_; }
-  /// The number of the last event that there was.
+  /// Returns the number of the last event that there was.
   std::uint64_t last_event() const { return last_event_; }
-  /// Checkpoints that trials which have not begun will begin with.
+  /// Returns the checkpoints that trials which have not begun will begin with.
   std::vector<std::string> sources() const;
-  /// What of the input cannot be done. Errors: kInvalidArgument, kNotFound, kAlreadyExists,
-  /// kFailedPrecondition. operate() passes it over.
+  /// Checks whether the input can be carried out. Errors: kInvalidArgument, kNotFound,
+  /// kAlreadyExists, kFailedPrecondition. operate() passes over what cannot.
   Status check(const OperationsInput& input) const;
 
  private:
@@ -107,7 +107,7 @@ class CustomMethod final : public SearchMethod {
   double progress_ = 0;
   std::uint64_t waiting_bytes_ = 0;  ///< of hyperparameters of trials that have not begun
   std::optional<SearchOutcome> verdict_;
-  // Follow from the members.
+  // These follow from the members above.
   std::map<std::string, std::uint32_t, std::less<>> by_request_;
   std::map<TrialIndex, std::uint32_t> by_trial_;
 };

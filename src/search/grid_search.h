@@ -9,7 +9,7 @@ namespace muster::search {
 
 class GridMethod final : public SearchMethod {
  public:
-  /// Lifetime: the space outlives it.
+  /// Begins at the last point. Lifetime: the space outlives it.
   explicit GridMethod(const HyperSpace& space) : grid_(space), left_(grid_.size()) {}
   std::optional<WantedRun> next_run(SearchView& view) override;
   void reported(TrialIndex, const TrialReport&, std::vector<StopTrial>&) override {}

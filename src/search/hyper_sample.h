@@ -1,4 +1,4 @@
-// Hyperparameters drawn from their domains: at random, and point by point on a grid.
+// Draws hyperparameters from their domains: at random, and point by point on a grid.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace muster::search {
 
-/// One value of the domain, drawn at random.
+/// Draws one value of the domain at random.
 Json sample_value(const HyperDomain& domain, Rng& rng);
-/// All hyperparameters, drawn at random, nested as their paths say. Determinism: one draw per
+/// Draws all hyperparameters at random, nested as their paths say. Determinism: one draw per
 /// varying dimension, in the space's order.
 Json sample(const HyperSpace& space, Rng& rng);
 
-/// The grid's values of a dimension. Shape: rising; whole numbers without repetition. Requires: a
-/// count, unless the domain is const or categorical. Source: Determined 0.38, "Grid": both ends
-/// included, one point is the middle.
+/// Returns the grid's values of a dimension. Shape: rising; whole numbers without repetition.
+/// Requires: a count, unless the domain is const or categorical. Source: Determined 0.38, "Grid":
+/// both ends included, one point is the middle.
 std::vector<Json> grid_values(const HyperDomain& domain);
 
-/// All points of a space. Lifetime: the space outlives it.
+/// All points of a space, by number. Lifetime: the space outlives it.
 class Grid {
  public:
   explicit Grid(const HyperSpace& space);
-  /// The number of points; 2^64 - 1 for that many or more.
+  /// Returns the number of points; 2^64 - 1 for that many or more.
   std::uint64_t size() const { return size_; }
   /// The point of that number: the last dimension changes fastest. Requires: index < size().
   Json point(std::uint64_t index) const;

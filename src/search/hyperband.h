@@ -8,8 +8,8 @@
 
 namespace muster::search {
 
-/// All brackets, most trials first. Units: R = max_time, eta = divisor. Exact: whole numbers
-/// throughout.
+/// Returns all brackets, most trials first. Units: R = max_time, eta = divisor. Exact: whole
+/// numbers throughout.
 std::vector<SyncBracketPlan> hyperband_brackets(const Hyperband& config);
 
 }  // namespace muster::search

@@ -1,6 +1,6 @@
-// What every search method is: told what trials reach, asked what to train next. A method owns
-// neither trials nor time; the Searcher (searcher.h) keeps what all have in common and turns
-// answers into actions.
+// The interface of search methods. A method hears what trials reach and answers what to train next.
+// It owns neither trials nor time; the Searcher (searcher.h) does what all methods have in common
+// and turns answers into actions.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace muster::search {
 
-/// Training that a method wants: of a new trial, or of one that waits.
+/// Training that a method wants, of a new trial or of one that waits.
 struct WantedRun {
   std::optional<TrialIndex> trial;  ///< waits; nothing: a new one
   std::uint32_t bracket = 0;
@@ -30,7 +30,7 @@ struct WantedRun {
       source;  ///< of a new trial: the checkpoint that it begins with; empty: none of its own
 };
 
-/// What a method is asked under.
+/// What a method may use when it is asked.
 struct SearchView {
   const HyperSpace& space;
   Rng& rng;
@@ -43,16 +43,17 @@ struct SearchView {
   }
 };
 
-/// Metrics that methods see are signed so that less is better, and never NaN: that is the worst.
+/// A search method. The metrics that it sees are signed so that less is better, and never NaN: that
+/// is the worst.
 class SearchMethod {
  public:
   virtual ~SearchMethod() = default;
 
-  /// The next training that is wanted. Nothing: none until a trial reports or ends. Requires: less
-  /// trains than may.
+  /// Returns the next training that is wanted. Nothing: none until a trial reports or ends.
+  /// Requires: less trains than may.
   virtual std::optional<WantedRun> next_run(SearchView& view) = 0;
-  /// A validation of a trial that trains; one with a target has reached it and now waits. Appends
-  /// the trials to stop.
+  /// A trial that trains reported a validation; one with a target has reached it and now waits.
+  /// Appends the trials to stop.
   virtual void reported(TrialIndex trial, const TrialReport& report,
                         std::vector<StopTrial>& stops) = 0;
   /// A trial ended that the method had not stopped. `metric`: its last, if it had any. Appends the
@@ -60,27 +61,29 @@ class SearchMethod {
   virtual void exited(TrialIndex trial, TrialExit exit, std::optional<double> metric,
                       std::vector<StopTrial>& stops) = 0;
 
-  /// What the client of a custom search wants done, with the hyperparameters of each operation.
-  /// Appends the trials to stop.
+  /// The client of a custom search asks for operations, with the hyperparameters of each. Appends
+  /// the trials to stop.
   virtual void operate(const OperationsInput&, std::span<const Json>, std::vector<StopTrial>&) {}
-  /// It is told metrics as they were reported.
+  /// True when the method sees metrics as they were reported.
   virtual bool sees_raw_metrics() const { return false; }
-  /// More may be wanted although nothing trains.
+  /// True when more may be wanted although nothing trains.
   virtual bool is_open() const { return false; }
-  /// How the search ended when it is not for its trials to say.
+  /// Returns how the search ended when that is not for its trials to say.
   virtual std::optional<SearchOutcome> verdict() const { return std::nullopt; }
 
-  /// How many train at once when the file sets no limit.
+  /// Returns how many trials train at once when the file sets no limit.
   virtual std::uint32_t natural_concurrency() const = 0;
-  /// The units of training at which a report decides something about a trial without a target.
+  /// Returns the units of training at which a report decides something about a trial without a
+  /// target.
   virtual std::optional<double> awaits(TrialIndex) const { return std::nullopt; }
-  /// 0..1. `trials`: the sum of the trials' own, each 0..1, with 1 for those that have ended.
+  /// Returns the progress, 0..1. `trials`: the sum of the trials' own, each 0..1, with 1 for those
+  /// that have ended.
   virtual double progress(double trials) const = 0;
-  /// All that it must remember.
+  /// Archives all that the method must remember.
   virtual void archive(Archive& archive) = 0;
 };
 
-/// The method that a configuration names, at its beginning. Lifetime: the space outlives it.
+/// Makes the method that a configuration names, at its beginning. Lifetime: the space outlives it.
 std::unique_ptr<SearchMethod> make_method(const SearchConfig& config, const HyperSpace& space);
 
 }  // namespace muster::search

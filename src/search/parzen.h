@@ -10,7 +10,7 @@
 
 namespace muster::search {
 
-/// The line on which values of a dimension lie: exponents for a log domain, places for a
+/// The line on which values of a dimension lie: exponents for a log domain, indices for a
 /// categorical one.
 struct ParzenAxis {
   enum class Kind : std::uint8_t { kReal = 0, kWhole = 1, kCategory = 2 };
@@ -21,12 +21,12 @@ struct ParzenAxis {
 
 class ParzenEstimator {
  public:
-  /// Shape: `observations` in the order of trials, oldest first; beyond 25 the older ones weigh
-  /// less.
+  /// Estimates from observations. Shape: `observations` in the order of trials, oldest first;
+  /// beyond 25 the older ones weigh less.
   ParzenEstimator(const ParzenAxis& axis, const std::vector<double>& observations);
 
   double draw(Rng& rng) const;
-  /// The logarithm of the density, of the mass for whole numbers and categories.
+  /// Returns the logarithm of the density, or of the mass for whole numbers and categories.
   double log_density(double value) const;
 
  private:

@@ -12,9 +12,9 @@
 
 namespace muster::search {
 
-/// Hyperparameters near `hparams`: each resampled with the given probability, else multiplied by 1
-/// + factor or 1 - factor with equal chance; whole numbers rounded away from where they were; all
-/// kept in their domains. Categories change only when resampled.
+/// Returns hyperparameters near `hparams`: each resampled with the given probability, else
+/// multiplied by 1 + factor or 1 - factor with equal chance; whole numbers rounded away from where
+/// they were; all stay in their domains. Categories change only when resampled.
 Json explore(const HyperSpace& space, const Json& hparams, const PopulationTraining& config,
              Rng& rng);
 

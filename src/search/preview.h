@@ -1,5 +1,5 @@
-// What a search will do, worked out before anything trains: trials that differ at random and keep
-// their order.
+// Works out what a search will do before anything trains, with trials that differ at random and
+// never change order.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ struct PreviewRun {
   std::uint32_t at_once = 0;  ///< most trials that trained at the same time
 };
 
-/// Runs it in virtual time. `trial_length`: as of run_virtually. What Parzen estimators choose says
-/// nothing about how many trials there are and how far they train: they are previewed as a random
-/// search. Determinism: the seed decides.
+/// Runs the search in virtual time. `trial_length`: as of run_virtually. What Parzen estimators
+/// choose says nothing about how many trials there are and how far they train: they are previewed
+/// as a random search. Determinism: the seed decides.
 PreviewRun preview_run(const SearchConfig& config, const HyperSpace& space, std::uint64_t seed,
                        double trial_length);
 

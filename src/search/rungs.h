@@ -18,25 +18,26 @@ struct RungEntry {
   void archive(Archive& archive) { archive.fields(trial, metric); }
 };
 
-/// Units of training of each rung, lowest first: max_time / divisor^k, whole, at least 1, the last
-/// one max_time. Source: Determined 0.38, async_halving.
+/// Returns the units of training of each rung, lowest first: max_time / divisor^k, whole, at least
+/// 1, the last one max_time. Source: Determined 0.38, async_halving.
 std::vector<std::uint64_t> rung_units(std::uint32_t num_rungs, std::uint64_t max_time,
                                       double divisor);
 
-/// The largest n with divisor^n <= value. Requires: divisor > 1, value >= 1. Exact where divisor is
-/// whole: quotients of logarithms round log 243 / log 3 down.
+/// Returns the largest n with divisor^n <= value. Requires: divisor > 1, value >= 1. Exact where
+/// divisor is whole: quotients of logarithms round log 243 / log 3 down.
 std::uint32_t whole_log(double value, double divisor);
 
-/// How many trials train at once when no limit is set: as many as it takes for one to reach the top
-/// rung.
+/// Returns how many trials train at once when no limit is set: as many as are needed for one to
+/// reach the top rung.
 std::uint32_t halving_concurrency(const AsyncHalving& config);
 
-/// Better, or as good and earlier: an order in which it does not matter who came first.
+/// True when `a` is better, or as good and earlier: an order in which it does not matter who came
+/// first.
 inline bool is_before(const RungEntry& a, const RungEntry& b) {
   return a.metric != b.metric ? a.metric < b.metric : a.trial < b.trial;
 }
 
-/// Puts an entry before the first that is not better; its place is its rank, 0 the best. Shape:
+/// Inserts an entry before the first that is not better, and returns its rank, 0 the best. Shape:
 /// `entries` best first.
 inline std::uint32_t insert_ranked(std::vector<RungEntry>& entries, RungEntry entry) {
   const auto place = std::ranges::lower_bound(entries, entry.metric, {}, &RungEntry::metric);

@@ -1,5 +1,6 @@
-// One experiment's search: a method, and what all methods have in common. Which trials train, wait
-// or have ended, how many may train at once, where chance stands, and when it is over.
+// One experiment's search: a method, and what all methods have in common. It knows which trials
+// train, wait or have ended, how many may train at once, the state of chance, and when the search
+// is over.
 //
 //   trial:   created ──▶ training ──▶ waiting (at its target) ──▶ training …
 //                           │            │
@@ -26,24 +27,25 @@
 
 namespace muster::search {
 
-/// Trials at once, whatever is asked for: what one decision leads to is done in one turn of the
-/// controller.
+/// The most trials at once, whatever is asked for: what one decision leads to is done in one turn
+/// of the controller.
 inline constexpr std::uint32_t kConcurrentMax = 2'048;
 
 class Searcher {
  public:
-  /// A search at its beginning. Requires: a configuration that was checked. `seed`: of all chance
-  /// in it.
+  /// Makes a search at its beginning. Requires: a configuration that was checked. `seed`: of all
+  /// chance in it.
   Searcher(const SearchConfig& config, HyperSpace space, std::uint64_t seed);
 
-  /// Takes up what save() gave. Errors: kCorruption, also for the state of another configuration.
+  /// Restores what save() returned. Errors: kCorruption, also for the state of another
+  /// configuration.
   static Result<Searcher> load(const SearchConfig& config, HyperSpace space,
                                std::string_view bytes);
   std::string save();
 
-  /// The first trials. Requires: called once, before anything else.
+  /// Returns the first trials. Requires: called once, before anything else.
   std::vector<SearchAction> begin();
-  /// A validation of a trial. Of a trial with a target, the first at or past it counts.
+  /// A trial reported a validation. Of a trial with a target, the first at or past it counts.
   std::vector<SearchAction> reported(TrialIndex trial, const TrialReport& report);
   /// A trial's last run has ended. `metric`: the searcher metric that it reported last.
   std::vector<SearchAction> exited(TrialIndex trial, TrialExit exit, std::optional<double> metric);
@@ -51,19 +53,19 @@ class Searcher {
   /// `was`: how it had ended. Requires: a method by whose decisions nothing hangs upon how a trial
   /// ended: random or grid search.
   std::vector<SearchAction> again(TrialIndex trial, TrialExit was);
-  /// What the client of a custom search wants done; any other search passes it over. Shape:
+  /// The client of a custom search asks for operations; any other search ignores them. Shape:
   /// `hparams` as the operations.
   std::vector<SearchAction> operate(const OperationsInput& input, std::span<const Json> hparams);
-  /// A changed limit of trials that train at once (0: none): more begin now, or none until fewer
+  /// Changes the limit of trials that train at once (0: none): more begin now, or none until fewer
   /// train.
   std::vector<SearchAction> set_max_concurrent(std::uint32_t limit);
-  /// A trial's own progress, 0..1. Changes no decision.
+  /// Sets a trial's own progress, 0..1. It changes no decision.
   void set_progress(TrialIndex trial, double progress);
 
-  /// The units of training at which the trial's next report decides something: the others need not
-  /// be told of.
+  /// Returns the units of training at which the trial's next report decides something: the search
+  /// need not hear of others.
   std::optional<double> awaits(TrialIndex trial) const;
-  /// 0..1.
+  /// Returns the progress, 0..1.
   double progress() const;
   const SearchMethod& method() const { return *method_; }
   bool is_finished() const { return is_finished_; }

@@ -18,10 +18,10 @@ struct SyncRung {
 };
 using SyncBracketPlan = std::vector<SyncRung>;
 
-/// One bracket: max_trials / divisor^i trials, at least one, at rung i.
+/// Returns one bracket: max_trials / divisor^i trials, at least one, at rung i.
 SyncBracketPlan halving_bracket(const SyncHalving& config);
 
-/// Brackets one after the other; the next begins where the one before leaves room.
+/// Runs brackets one after the other; the next begins where the one before leaves room.
 class SyncHalvingMethod final : public SearchMethod {
  public:
   explicit SyncHalvingMethod(std::vector<SyncBracketPlan> plans);

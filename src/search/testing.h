@@ -23,7 +23,7 @@ inline SearchConfig config_of(SearchMethodConfig method, std::uint32_t max_concu
   return config;
 }
 
-/// All actions of one type.
+/// Returns all actions of one type.
 template <class T>
 std::vector<T> only(const std::vector<SearchAction>& actions) {
   std::vector<T> found;

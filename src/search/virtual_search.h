@@ -1,5 +1,5 @@
-// A whole search in virtual time: trials that train at a steady pace and whose metrics a function
-// gives. What a preview shows, and how methods are compared without training anything.
+// Runs a whole search in virtual time, with trials that train at a steady pace and whose metrics a
+// function gives. Previews use it, and tests that compare methods without training anything.
 #pragma once
 
 #include <cstdint>

@@ -18,18 +18,18 @@ namespace muster {
 /// part. Source: sbatch(1) --array.
 Result<ArraySpec> parse_array(std::string_view text, std::uint32_t max_array_size);
 
-/// The range that every element's environment carries. `index_step` is 1 unless the indices keep
-/// one distance.
+/// Returns the range that every element's environment has. `index_step` is 1 unless the indices
+/// keep one distance.
 ArrayRange array_range(const ArraySpec& spec);
 
-/// "0,2,4-6"; with an even step and a span above 10 "0-14:2". Empty for no indices.
-/// Source: squeue(1), as it shows 12_[0-15%4].
+/// Returns "0,2,4-6"; with an even step and a span above 10 "0-14:2". Empty for no indices. Source:
+/// squeue(1), as it shows 12_[0-15%4].
 std::string array_indices_text(const Bitmap& indices);
-/// `array_indices_text` and "%4" when a throttle is set.
+/// Returns `array_indices_text`, and "%4" when a throttle is set.
 std::string array_text(const ArraySpec& spec);
 
-/// `text` cut to `limit` characters that end in "..."; whole when it fits or when `limit` is 0.
-/// Source: squeue(1), SLURM_BITSTR_LEN (64 unless set).
+/// Returns `text` cut to `limit` characters that end in "..."; whole when it fits or when `limit`
+/// is 0. Source: squeue(1), SLURM_BITSTR_LEN (64 unless set).
 std::string cut_array_text(std::string text, std::size_t limit = 64);
 
 }  // namespace muster

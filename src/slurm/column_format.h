@@ -46,10 +46,10 @@ Result<ColumnFormat> parse_accounting_format(std::string_view text);
 /// accounting commands).
 enum class CutMark { kNone, kPlus };
 
-/// The text cut and filled with blanks to the column's width, without the suffix.
+/// Returns the text cut and filled with blanks to the column's width, without the suffix.
 std::string column_cell(std::string_view text, const ColumnSpec& column,
                         CutMark mark = CutMark::kNone);
-/// The same, added to `out`.
+/// Appends the same to `out`.
 void append_cell(std::string& out, std::string_view text, const ColumnSpec& column,
                  CutMark mark = CutMark::kNone);
 

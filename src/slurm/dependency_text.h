@@ -18,9 +18,9 @@ namespace muster {
 /// Source: sbatch(1) --dependency.
 Result<DependencySet> parse_dependency(std::string_view text);
 
-/// The terms not yet fulfilled, each as "afterok:12_3(unfulfilled)" or "(failed)"; empty when none
-/// is left. `is_any` joins them by "?". Source: scontrol(1) show job, squeue(1) %E (both print
-/// "(null)" for empty).
+/// Returns the terms not yet fulfilled, each as "afterok:12_3(unfulfilled)" or "(failed)"; empty
+/// when none is left. `is_any` joins them by "?". Source: scontrol(1) show job, squeue(1) %E (both
+/// print "(null)" for empty).
 std::string dependency_text(const DependencySet& set);
 
 }  // namespace muster

@@ -15,17 +15,18 @@ namespace muster {
 /// "Invalid time limit specification" with the text. Source: sbatch(1) --time.
 Result<Duration> parse_duration(std::string_view text);
 
-/// As `parse_duration` for an option that sets a limit: seconds are rounded up to whole minutes and
-/// 0 is infinite. Source: sbatch(1) --time: "a time limit of zero requests that no time limit be
-/// imposed".
+/// Reads as `parse_duration` does, for an option that sets a limit: seconds are rounded up to whole
+/// minutes and 0 is infinite. Source: sbatch(1) --time: "a time limit of zero requests that no time
+/// limit be imposed".
 Result<Duration> parse_time_limit(std::string_view text);
 
-/// "0:05", "1:02:03", "1-02:03:04"; UNLIMITED when infinite, INVALID when negative. Fractions of a
-/// second are cut. Source: squeue(1) %M and %l, sinfo(1) %l (which says "infinite" for UNLIMITED).
+/// Returns "0:05", "1:02:03", "1-02:03:04"; UNLIMITED when infinite, INVALID when negative.
+/// Fractions of a second are cut. Source: squeue(1) %M and %l, sinfo(1) %l (which says "infinite"
+/// for UNLIMITED).
 std::string short_duration_text(Duration duration);
 
-/// "00:00:05", "01:02:03", "1-02:03:04"; UNLIMITED and INVALID likewise.
-/// Source: sacct(1) Elapsed and Timelimit, scontrol(1) RunTime and TimeLimit.
+/// Returns "00:00:05", "01:02:03", "1-02:03:04"; UNLIMITED and INVALID likewise. Source: sacct(1)
+/// Elapsed and Timelimit, scontrol(1) RunTime and TimeLimit.
 std::string padded_duration_text(Duration duration);
 
 }  // namespace muster

@@ -15,19 +15,19 @@ namespace muster {
 /// wrote it.
 using Environment = std::vector<std::string>;
 
-/// "A=1\0B=2\0" and back. Empty parts are dropped.
+/// Reads "A=1\0B=2\0", and writes it back. Empty parts are dropped.
 Environment parse_environment(std::string_view block);
 std::string environment_block(const Environment& environment);
 
-/// The value of the first variable of that name. Cost: O(variables).
+/// Returns the value of the first variable of that name. Cost: O(variables).
 std::optional<std::string_view> get_variable(const Environment& environment, std::string_view name);
-/// Sets in place, or appends. Requires: no '=' and no NUL in the name.
+/// Sets a variable in place, or appends it. Requires: no '=' and no NUL in the name.
 void set_variable(Environment& environment, std::string_view name, std::string_view value);
-/// Sets what each NAME=VALUE says, the last of a name; a NAME alone changes nothing. What a client
-/// may say. Errors: kInvalidArgument: a name is empty, or there is a NUL. Cost: O(variables +
-/// assignments).
+/// Sets what each NAME=VALUE says, the last of a name; a NAME alone changes nothing. The
+/// assignments may be a client's. Errors: kInvalidArgument: a name is empty, or there is a NUL.
+/// Cost: O(variables + assignments).
 Status set_variables(Environment& environment, std::span<const std::string> assignments);
-/// Takes out every variable of that name.
+/// Removes every variable of that name.
 void unset_variable(Environment& environment, std::string_view name);
 
 /// What an export option leaves of the submitting environment.

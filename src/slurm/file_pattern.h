@@ -1,4 +1,4 @@
-// The names of output files: slurm-%j.out into slurm-12.out.
+// Expands the names of output files: slurm-%j.out into slurm-12.out.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace muster {
 
-/// What the symbols of a pattern stand for.
+/// The values of a pattern's symbols.
 struct FilePatternValues {
   JobId job = {};        ///< %j, and %J: of a step with a dot and its number
   JobId array_job = {};  ///< %A; zero (no array) gives the job
@@ -26,7 +26,7 @@ struct FilePatternValues {
   std::string sluid = {};           ///< %S
 };
 
-/// What a pattern's symbols stand for in the job itself; those of a step and a node are the
+/// Returns the values of a pattern's symbols in the job itself; those of a step and a node are the
 /// caller's to add. `job` has `id`, `array_job`, `array_index`, `spec` and `attempt`: a Job or a
 /// JobView.
 template <class AnyJob>
@@ -41,23 +41,23 @@ FilePatternValues pattern_values_of(const AnyJob& job) {
   return values;
 }
 
-/// The pattern with its symbols replaced. `%%` is a percent sign; a number after the percent pads
-/// numbers with zeros
-/// ("%4j", at most 10 wide); an unknown symbol stays as it is. A backslash anywhere turns all
-/// replacement off and is itself taken out. Source: sbatch(1) and srun(1), filename pattern.
+/// Returns the pattern with its symbols replaced. `%%` is a percent sign; a number after the
+/// percent pads numbers with zeros ("%4j", at most 10 wide); an unknown symbol stays as it is. A
+/// backslash anywhere turns all replacement off and is itself removed. Source: sbatch(1) and
+/// srun(1), filename pattern.
 std::string expand_file_pattern(std::string_view pattern, const FilePatternValues& values);
 
 /// How many files a pattern stands for; the last one wins.
 enum class FileScope { kOne, kPerNode, kPerTask };
-/// kPerTask when %t occurs, else kPerNode when %n or %N does. Such files are opened on the compute
-/// node.
+/// Returns kPerTask when %t occurs, else kPerNode when %n or %N does. Such files are opened on the
+/// compute node.
 FileScope file_scope(std::string_view pattern);
 
-/// Whether srun itself writes such a file of a step, all tasks' output into one: what has one name
-/// for all, but /dev/null.
+/// True when srun itself writes such a file of a step, all tasks' output into one: what has one
+/// name for all, but /dev/null.
 bool is_gathered(std::string_view pattern);
 
-/// "0", "batch", "extern", "interactive": a step's name in ids such as 12.batch.
+/// Returns "0", "batch", "extern", "interactive": a step's name in ids such as 12.batch.
 std::string step_text(std::uint32_t step);
 
 }  // namespace muster

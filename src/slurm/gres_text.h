@@ -19,7 +19,8 @@ namespace muster {
 /// (gres) specification" with the offending part. Source: sbatch(1) --gres.
 Result<std::vector<GresAmount>> parse_gres(std::string_view text);
 
-/// As parse_gres, in the order given: a node's Gres=, where the order numbers the devices.
+/// Reads as parse_gres does, in the order given: a node's Gres=, where the order numbers the
+/// devices.
 Result<std::vector<GresAmount>> parse_gres_in_order(std::string_view text);
 
 /// Reads the short form of --gpus, --gpus-per-node and --gpus-per-task: "2", "h100:2",
@@ -27,10 +28,11 @@ Result<std::vector<GresAmount>> parse_gres_in_order(std::string_view text);
 /// "gpu". Source: sbatch(1) --gpus.
 Result<std::vector<GresAmount>> parse_gpus(std::string_view text);
 
-/// "gpu:h100:2,nic:1", in the given order: what parse_gres reads back. Empty for no amounts.
+/// Returns "gpu:h100:2,nic:1", in the given order: what parse_gres reads back. Empty for no
+/// amounts.
 std::string gres_text(const std::vector<GresAmount>& amounts);
 
-/// What a trackable-resources text counts. Zero is left out. Memory in MiB.
+/// The counts in a trackable-resources text. Zero is left out. Memory in MiB.
 struct TresCounts {
   std::uint64_t cpus = 0;
   std::uint64_t memory_mib = 0;
@@ -39,8 +41,8 @@ struct TresCounts {
   std::vector<GresAmount> gres = {};  ///< any order; amounts of one name and type add up
 };
 
-/// "cpu=4,mem=8G,node=2,billing=4,gres/gpu=4,gres/gpu:h100=4": each name's total, then its types,
-/// names sorted. Source: scontrol(1) ReqTRES and AllocTRES, sacct(1) AllocTRES.
+/// Returns "cpu=4,mem=8G,node=2,billing=4,gres/gpu=4,gres/gpu:h100=4": each name's total, then its
+/// types, names sorted. Source: scontrol(1) ReqTRES and AllocTRES, sacct(1) AllocTRES.
 std::string tres_text(const TresCounts& counts);
 
 }  // namespace muster

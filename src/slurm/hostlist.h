@@ -16,27 +16,27 @@ namespace muster {
 /// The longest list that can be written with ranges, and so the most that `expand_hostlist` yields.
 inline constexpr std::size_t kHostlistMax = 65536;
 
-/// The names of a host list in Slurm's order, duplicates kept. Entries are separated by commas,
-/// blanks or line feeds. Brackets hold numbers and rising ranges; the width of a range is that of
-/// its first number ("[08-11]"). Order with several brackets: the last runs fastest, then the
-/// first, the second, ...; the last but one is slowest: "a[0-1]b[2-3]c[4-5]" is a0b2c4 a0b2c5
+/// Returns the names of a host list in Slurm's order, duplicates kept. Entries are separated by
+/// commas, blanks or line feeds. Brackets hold numbers and rising ranges; the width of a range is
+/// that of its first number ("[08-11]"). Order with several brackets: the last runs fastest, then
+/// the first, the second, ...; the last but one is slowest: "a[0-1]b[2-3]c[4-5]" is a0b2c4 a0b2c5
 /// a1b2c4 a1b2c5 a0b3c4 ... Text may follow the last bracket: "n-[0-1].svc" is n-0.svc n-1.svc.
 /// Errors: kInvalidArgument "Invalid hostlist: TEXT" with the offending part; kResourceExhausted
 /// above kHostlistMax. Source: scontrol(1) `show hostnames`; unlike Slurm 22.05 an unclosed bracket
 /// is an error rather than a host, and like Slurm from 23.11 on names may go on behind a bracket.
 Result<std::vector<std::string>> expand_hostlist(std::string_view text);
 
-/// The names as one text, in the given order: neighbours with one prefix share a bracket, and
-/// neighbours that count up share a range. {"n1","n2","n9","m"} gives "n[1-2,9],m". Expanding it
-/// gives the names back. Source: scontrol(1) `show hostlist`.
+/// Returns the names as one text, in the given order: neighbours with one prefix share a bracket,
+/// and neighbours that count up share a range. {"n1","n2","n9","m"} gives "n[1-2,9],m". Expanding
+/// it gives the names back. Source: scontrol(1) `show hostlist`.
 std::string compress_hostlist(std::span<const std::string> names);
 
-/// The names sorted and each once. Determinism: by prefix (bytes, digits inside as numbers: "r9_"
-/// before "r10_"), a bare prefix first, then names that can share one range: unpadded ones before
-/// padded ones, padded ones by width; then by number.
+/// Returns the names sorted and each once. Determinism: by prefix (bytes, digits inside as numbers:
+/// "r9_" before "r10_"), a bare prefix first, then names that can share one range: unpadded ones
+/// before padded ones, padded ones by width; then by number.
 std::vector<std::string> sorted_hosts(std::vector<std::string> names);
 
-/// `compress_hostlist(sorted_hosts(names))`: the form in which node lists are shown.
+/// Returns `compress_hostlist(sorted_hosts(names))`: the form in which node lists are shown.
 std::string sorted_hostlist(std::vector<std::string> names);
 
 }  // namespace muster

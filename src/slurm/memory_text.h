@@ -15,12 +15,12 @@ namespace muster {
 /// sbatch(1) --mem.
 Result<std::uint64_t> parse_memory(std::string_view text);
 
-/// The largest unit that leaves a whole number: 4096 gives "4G", 1500 gives "1500M", 0 gives "0".
-/// Source: squeue(1) %m, scontrol(1) MinMemoryNode and TRES "mem=4G".
+/// Returns the amount in the largest unit that leaves a whole number: 4096 gives "4G", 1500 gives
+/// "1500M", 0 gives "0". Source: squeue(1) %m, scontrol(1) MinMemoryNode and TRES "mem=4G".
 std::string memory_text(std::uint64_t mib);
 
-/// The largest unit that leaves at least 1, with two decimals unless whole: 1500 KiB gives "1.46M".
-/// Units: `kib` in KiB. Source: sstat(1), sacct(1) MaxRSS.
+/// Returns the amount in the largest unit that leaves at least 1, with two decimals unless whole:
+/// 1500 KiB gives "1.46M". Units: `kib` in KiB. Source: sstat(1), sacct(1) MaxRSS.
 std::string scaled_memory_text(std::uint64_t kib);
 
 }  // namespace muster

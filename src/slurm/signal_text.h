@@ -14,10 +14,10 @@ namespace muster {
 /// Errors: kInvalidArgument "Unknown signal: TEXT". Source: scancel(1) --signal.
 Result<std::uint16_t> parse_signal(std::string_view text);
 
-/// "USR1"; the number where it has no name.
+/// Returns "USR1"; the number where it has no name.
 std::string signal_name(std::uint16_t number);
-/// The words that shells use: "Segmentation fault", "Killed"; "Unknown signal 99" where there are
-/// none. Source: strsignal(3), which srun(1) prints after "task 0: ".
+/// Returns the words that shells use: "Segmentation fault", "Killed"; "Unknown signal 99" where
+/// there are none. Source: strsignal(3), which srun(1) prints after "task 0: ".
 std::string signal_description(std::uint16_t number);
 
 /// What --signal asks for.

@@ -14,9 +14,10 @@ class TaskOutput {
  public:
   /// Labels are as wide as the highest rank. `task_count` 0 counts as 1.
   TaskOutput(bool is_labelled, std::uint32_t task_count);
-  /// What is to be written now. Labelled: whole lines only; a line without its end waits for more.
+  /// Returns what is to be written now. Labelled: whole lines only; a line without its end waits
+  /// for more.
   std::string add(std::uint32_t task, std::string_view bytes);
-  /// Lines that never got an end, each with one.
+  /// Returns the lines that never got an end, each with one.
   std::string finish();
 
  private:

@@ -1,5 +1,5 @@
-// Points in time as users write them (--begin=now+1hour, -S 2026-08-01, teatime) and as the
-// commands print them.
+// Reads points in time as users write them (--begin=now+1hour, -S 2026-08-01, teatime) and writes
+// them as the commands print them.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace muster {
 /// Which of several days an incomplete text means: the next one, or the last one that has begun.
 enum class TimeDirection { kFuture, kPast };
 
-/// What a text is read against.
+/// What a text is read against: the present time, the zone, and the direction.
 struct TimeContext {
   TimePoint now;
   const ZoneRule& zone;
@@ -34,10 +34,10 @@ struct TimeContext {
 /// sacct(1) -S.
 Result<TimePoint> parse_time(std::string_view text, const TimeContext& context);
 
-/// "2026-08-21T16:00:00" in the zone. Requires: neither unset nor never.
+/// Returns "2026-08-21T16:00:00" in the zone. Requires: neither unset nor never.
 std::string iso_time_text(TimePoint time, const ZoneRule& zone);
-/// `iso_time_text`, or `absent` when the time is unset or never: "Unknown" (scontrol, sacct), "N/A"
-/// (squeue), "None".
+/// Returns `iso_time_text`, or `absent` when the time is unset or never: "Unknown" (scontrol,
+/// sacct), "N/A" (squeue), "None".
 std::string time_text(TimePoint time, const ZoneRule& zone, std::string_view absent = "Unknown");
 
 }  // namespace muster

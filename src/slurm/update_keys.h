@@ -1,5 +1,5 @@
-// The keys that `scontrol update` takes, by the kind of object: what the controller goes by and
-// what scontrol --help shows. What a key does is the controller's.
+// The keys that `scontrol update` accepts, by the kind of object: the controller uses them, and
+// scontrol --help shows them. What a key does is the controller's.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace muster {
 
-/// As they are written. Empty for steps, which cannot be updated.
+/// Returns the keys as they are written. Empty for steps, which cannot be updated.
 std::span<const std::string_view> update_keys(UpdateKind kind);
-/// Whether the name is one of them, in any case.
+/// True when the name is one of them, in any case.
 bool is_update_key(UpdateKind kind, std::string_view name);
 
 }  // namespace muster

@@ -31,8 +31,9 @@ class AnswerTable {
  public:
   static constexpr std::size_t kMaxAnswers = 2'000'000;
   static constexpr Duration kRetention = Duration::minutes(10);
-  /// Requires: the answer is not older than the last one added; the table has none of that id. A
-  /// second one of an id is caught only once find() has built the index: CHECK. Cost: O(replies).
+  /// Adds an answer. Requires: it is not older than the last one added; the table has none of that
+  /// id. A second one of an id is caught only once find() has built the index: CHECK. Cost:
+  /// O(replies).
   void add(RequestId id, const Answer& answer);
   /// Drops answers of kRetention ago or earlier, at most sixteen in a call. ClusterState calls it
   /// before every event, so it keeps up with what is added, and no single event pays for a long
@@ -41,13 +42,13 @@ class AnswerTable {
   /// Adds `by`, which may be negative, to the time of every answer, because the cluster's clock was
   /// stepped by as much. Cost: O(answers).
   void move(Duration by);
-  /// A copy of the answer; nullopt: there is none, or it was dropped. Cost: O(replies), but the
-  /// first call builds an index of all answers. A table that is never asked has none.
+  /// Returns a copy of the answer; nullopt: there is none, or it was dropped. Cost: O(replies), but
+  /// the first call builds an index of all answers. A table that is never asked has none.
   std::optional<Answer> find(RequestId id) const;
   std::size_t size() const { return entries_.size(); }
   std::uint64_t hash() const { return hash_; }
 
-  /// Calls `visit(RequestId, Answer)` for each, oldest first.
+  /// Calls `visit(RequestId, Answer)` for each answer, oldest first.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const Entry& entry : entries_) visit(entry.id, entry.answer());

@@ -36,21 +36,21 @@ class BlobTable {
   /// Removes one reference. True: it was the last, and the entry is gone; the caller has the bytes
   /// deleted. Requires: the blob has a reference.
   bool release(BlobId id);
-  /// The blob of that digest, so that equal bytes are stored once; of several the one added last;
-  /// id 0: there is none. Cost: O(1), but the first call builds an index of all blobs. A table
-  /// that is never asked has none.
+  /// Returns the blob of that digest, so that equal bytes are stored once; of several the one added
+  /// last; id 0: there is none. Cost: O(1), but the first call builds an index of all blobs. A
+  /// table that is never asked has none.
   BlobId find(const std::string& digest) const;
-  /// find() does not return this blob from now on, because its stored bytes are damaged: a client
-  /// that sends the right bytes gets a new blob. Not part of the state or of its hash: the writer
-  /// repeats it at each start. An unknown id is ignored.
+  /// Lets find() not return this blob from now on, because its stored bytes are damaged: a client
+  /// that sends the right bytes gets a new blob. This is no part of the state or of its hash: the
+  /// writer repeats it at each start. An unknown id is ignored.
   void do_not_share(BlobId id);
-  /// Nullopt: no such blob.
+  /// Returns the blob's record. Nullopt: no such blob.
   std::optional<BlobRecord> record(BlobId id) const;
   /// Adds a blob with the references that it had. Requires: as add().
   void restore(BlobId id, const BlobRecord& record);
   std::uint64_t hash() const { return hash_; }
 
-  /// Calls `visit(BlobId, BlobRecord)` for each, in rising order of ids.
+  /// Calls `visit(BlobId, BlobRecord)` for each blob, in rising order of ids.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (std::size_t c = 0; c < chunks_.size(); ++c) {

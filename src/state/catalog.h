@@ -20,25 +20,25 @@ inline constexpr std::size_t kDocumentKinds = 7;
 /// documents' hashes; next_ids() are hashed by ClusterState.
 class Catalog {
  public:
-  /// Null: there is none. Cost: O(log documents).
+  /// Returns the document; null: there is none. Cost: O(log documents).
   DocumentRef find(DocumentKind kind, std::uint32_t id) const;
-  /// The document of exactly that name below `parent`, or below any parent where that is 0; of
-  /// several the one with the lowest id. Null: there is none. Cost: O(documents of the kind).
+  /// Returns the document of exactly that name below `parent`, or below any parent where that is 0;
+  /// of several the one with the lowest id. Null: there is none. Cost: O(documents of the kind).
   DocumentRef find(DocumentKind kind, std::uint32_t parent, std::string_view name) const;
-  /// All documents of a kind below `parent`, or below any where that is 0, in rising order of ids.
-  /// Cost: O(documents of the kind).
+  /// Returns all documents of a kind below `parent`, or below any where that is 0, in rising order
+  /// of ids. Cost: O(documents of the kind).
   std::vector<DocumentRef> all(DocumentKind kind, std::uint32_t parent = 0) const;
-  /// Whether a document names the checkpoint, so that it must not be deleted. Cost: O(log names).
+  /// True when a document names the checkpoint, so that it must not be deleted. Cost: O(log names).
   bool names_checkpoint(std::string_view uuid) const { return checkpoints_.contains(uuid); }
-  /// The id for the next new document of a kind: above every id that the kind has had, so that none
-  /// is given twice, also after remove().
+  /// Returns the id for the next new document of a kind: above every id that the kind has had, so
+  /// that none is given twice, also after remove().
   std::uint32_t next(DocumentKind kind) const { return next_[static_cast<std::size_t>(kind)]; }
   const std::array<std::uint32_t, kDocumentKinds>& next_ids() const { return next_; }
 
   /// Adds the document or replaces the one of its kind and id; next() then lies above its id.
   /// Requires: it is not null.
   void put(DocumentRef document);
-  /// Requires: it is there; checked.
+  /// Removes a document. Requires: it is there; checked.
   void remove(DocumentKind kind, std::uint32_t id);
   /// Sets next(), when the state is restored from a checkpoint.
   void restore_next(DocumentKind kind, std::uint32_t id) {

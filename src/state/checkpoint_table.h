@@ -19,14 +19,14 @@ namespace muster {
 /// and the collections' hashes.
 class CheckpointTable {
  public:
-  /// Null: none has that uuid. Cost: O(1).
+  /// Returns the checkpoint; null: none has that uuid. Cost: O(1).
   CheckpointRef find(const std::string& uuid) const;
-  /// The trial's checkpoints, also those that are deleted. Order: that in which they were put; one
-  /// that was kActive moves to the end when it is put again, so those that are complete stand in
-  /// the order in which they became so. The reference is valid until the table changes.
+  /// Returns the trial's checkpoints, also those that are deleted. Order: that in which they were
+  /// put; one that was kActive moves to the end when it is put again, so those that are complete
+  /// stand in the order in which they became so. The reference is valid until the table changes.
   const std::vector<CheckpointRef>& of(TrialId trial) const;
-  /// The checkpoint from which the trial's next run continues: of those in state kCompleted the one
-  /// that became so last. Null: there is none. Cost: O(checkpoints of the trial).
+  /// Returns the checkpoint from which the trial's next run continues: of those in state kCompleted
+  /// the one that became so last. Null: there is none. Cost: O(checkpoints of the trial).
   CheckpointRef latest(TrialId trial) const;
   /// Adds the checkpoint or replaces the one of its uuid. Requires: that one was of the same trial;
   /// checked. Cost: O(checkpoints of the trial).
@@ -35,14 +35,14 @@ class CheckpointTable {
   /// Removes all checkpoints of the trial, if it has any. Collections stay as they are.
   void erase(TrialId trial);
 
-  /// The collection's job deletes these checkpoints from now on. Requires: the job has no other
-  /// collection, and none of the checkpoints is_going(); checked.
+  /// Adds a collection, whose job deletes its checkpoints from now on. Requires: the job has no
+  /// other collection, and none of the checkpoints is_going(); checked.
   void begin(Collection collection);
   /// Removes and returns the collection of a job that is over, however it ended; the caller records
   /// what became of each checkpoint. Requires: the job has one; checked.
   Collection end(JobId job);
   const std::map<JobId, Collection>& collections() const { return collections_; }
-  /// Whether a collection that has not ended names the checkpoint.
+  /// True when a collection that has not ended names the checkpoint.
   bool is_going(const std::string& uuid) const { return going_.contains(uuid); }
 
   const std::map<TrialId, std::vector<CheckpointRef>>& by_trial() const { return by_trial_; }

@@ -1,7 +1,7 @@
 // The whole state of a cluster: a function of the journal's batches, equal in every replica that
 // applied the same.
 //
-// `apply` is pure: it reads no clock, does no I/O, draws no chance and takes no decision. What it
+// `apply` is pure: it reads no clock, does no I/O, draws no chance and makes no decision. What it
 // finds impossible (an unknown id, a CPU given twice) is a bug of whoever made the event, and stops
 // the process before it spreads.
 #pragma once
@@ -57,44 +57,46 @@ class ClusterState {
   const JobTable& jobs() const { return jobs_; }
   const NodeTable& nodes() const { return nodes_; }
   const std::vector<PartitionConfig>& partitions() const { return partitions_; }
-  /// Nullopt: no partition has exactly that name. Cost: O(partitions).
+  /// Returns the partition of exactly that name. Nullopt: there is none. Cost: O(partitions).
   std::optional<PartitionIndex> find_partition(std::string_view name) const;
-  /// Requires: there is such a partition; checked.
+  /// Returns a partition. Requires: there is one of that index; checked.
   const PartitionConfig& partition(PartitionIndex index) const;
   const ClusterSettings& settings() const { return settings_; }
   const BlobTable& blobs() const { return blobs_; }
-  /// As BlobTable::do_not_share: no part of the state.
+  /// Calls BlobTable::do_not_share, which changes no part of the state.
   void do_not_share(BlobId id) { blobs_.do_not_share(id); }
   const AnswerTable& answers() const { return answers_; }
   const ExperimentTable& experiments() const { return experiments_; }
   const CheckpointTable& checkpoints() const { return checkpoints_; }
   const Catalog& catalog() const { return catalog_; }
   Epoch epoch() const { return epoch_; }
-  /// Tells this cluster's state from that of every other cluster, and never changes. Empty: no
-  /// version that gives one has started the cluster yet.
+  /// Returns an id that no other cluster's state has, and that never changes. Empty: no version
+  /// that gives one has started the cluster yet.
   const std::string& cluster_id() const { return cluster_id_; }
-  /// The rules by which events are applied now (EpochStarted::rules of the last one), so that a
-  /// journal of an earlier version makes the state that it made then.
+  /// Returns the version of the rules by which events are applied now (EpochStarted::rules of the
+  /// last one), so that a journal of an earlier version makes the state that it made then.
   std::uint32_t rules() const { return rules_; }
-  /// The number of the last sealed batch; 0: none.
+  /// Returns the number of the last sealed batch; 0: none.
   Seq seq() const { return seq_; }
-  /// The time of the last event; none that follows may be before it.
+  /// Returns the time of the last event; none that follows may be before it.
   TimePoint time() const { return time_; }
-  /// The next free id of each kind; none from it on was ever given.
+  /// The next free id of each kind: no id from it on was ever given.
   JobId next_job() const { return next_job_; }
   BlobId next_blob() const { return next_blob_; }
   ExperimentId next_experiment() const { return next_experiment_; }
   TrialId next_trial() const { return next_trial_; }
   /// False: no configuration has been applied or restored yet.
   bool is_configured() const { return is_configured_; }
-  /// How many jobs are not over; jobs().size() counts also those that are over and still in memory.
+  /// Returns how many jobs are not over; jobs().size() counts also those that are over and still in
+  /// memory.
   std::size_t active_jobs() const { return active_jobs_; }
 
-  /// Equal in every replica that applied the same events; seq() does not count. Two states with
-  /// equal hashes are taken for equal. Cost: O(1): each table keeps the sum of its objects' hashes.
+  /// Returns a hash that is equal in every replica that applied the same events; seq() does not
+  /// count. Two states with equal hashes are regarded as equal. Cost: O(1): each table has the sum
+  /// of its objects' hashes.
   std::uint64_t hash() const;
 
-  /// Becomes a copy of `other` that shares its specifications and other immutable parts. Stays
+  /// Becomes a copy of `other` that shares its specifications and other immutable parts. It stays
   /// fresh where `other` is not configured. Requires: this state is fresh. Cost: O(state).
   void copy_from(const ClusterState& other);
 
@@ -115,7 +117,7 @@ class ClusterState {
                        Epoch epoch, const NextIds& next, TimePoint time, std::string cluster_id,
                        std::uint32_t rules);
   void restore_seq(Seq seq) { seq_ = seq; }
-  /// Requires: one status for each configuration.
+  /// Restores the nodes. Requires: one status for each configuration.
   void restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses);
   void restore_blob(BlobId id, const BlobRecord& record) { blobs_.restore(id, record); }
   void restore_job(Job job);
@@ -131,7 +133,7 @@ class ClusterState {
 
  private:
   friend struct EventApplier;
-  /// To be called after every change of settings or partitions.
+  /// Hashes the configuration again: called after every change of settings or partitions.
   void rehash_config();
 
   JobTable jobs_;

@@ -10,7 +10,7 @@ struct EventApplier {
   ApplyObserver* observer;
   TimePoint now;
 
-  // Of clusters, nodes and requests in event_applier.cc; of the others in apply_*.cc.
+  // The kinds about clusters, nodes and requests are in event_applier.cc, the others in apply_*.cc.
 #define MUSTER_APPLY(Type, NAME, echo) void operator()(const Type& event);
   MUSTER_EVENTS(MUSTER_APPLY)
 #undef MUSTER_APPLY
@@ -20,13 +20,13 @@ struct EventApplier {
   Experiment& experiment_at(ExperimentId id);
   Trial& trial_at(TrialId id);
   Trial& trial_at(const Experiment& experiment, TrialIndex index);
-  /// By the rules of earlier versions (kEventRules): what follows from an event was not one of its
-  /// own.
+  /// True by the rules of earlier versions (kEventRules), under which what follows from an event
+  /// was not an event of its own.
   bool is_implied() const { return state.rules_ == 0; }
   void imply_end(Experiment& experiment);
   void imply_input(Experiment& experiment, SearchInput input);
   void end(Experiment& experiment, ExperimentState ended);
-  /// Gives it its number and what its specification says of it.
+  /// Makes an experiment with its number and what its specification says of it.
   Experiment new_experiment(ExperimentId id, const ExperimentSpecRef& spec,
                             const ExperimentLabels& labels, ExperimentState experiment_state);
   void add_trial(Experiment& experiment, const TrialPlan& plan, TrialId id);
@@ -43,7 +43,7 @@ struct EventApplier {
   void release_node(Job& job, std::size_t position);
   void record_part(JobRun& run, const StepPart& part);
   void finish_release(Job& job);
-  /// Conditions have causes, by the rules in force.
+  /// True when conditions have causes, by the rules in force.
   bool has_causes() const;
   void find_all_causes();
   void change_conditions(NodeIndex index, ConditionChange change);

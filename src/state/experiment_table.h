@@ -15,14 +15,14 @@ namespace muster {
 /// `hash()` is the sum of the experiments' and the trials' hashes.
 class ExperimentTable {
  public:
-  /// Null: there is none. Cost: O(log objects).
+  /// Returns the object; null: there is none. Cost: O(log objects).
   const Experiment* find(ExperimentId id) const;
   const Trial* find(TrialId id) const;
-  /// The experiment or trial that was imported from another cluster, by its `imported_from` there
-  /// (`origin`); of several the first that was imported. Null: none was.
+  /// Returns the experiment or trial that was imported from another cluster, by its `imported_from`
+  /// there (`origin`); of several the first that was imported. Null: none was.
   const Experiment* find_imported_experiment(const std::string& origin) const;
   const Trial* find_imported_trial(ExperimentId experiment, const std::string& origin) const;
-  /// To be followed by rehash() once the object has been changed. Null: there is none.
+  /// Returns an object to be changed; rehash() must follow. Null: there is none.
   Experiment* find_mutable(ExperimentId id);
   Trial* find_mutable(TrialId id);
   /// Adds the object and hashes it. Requires: none of that id is there; checked.
@@ -30,8 +30,8 @@ class ExperimentTable {
   Trial& insert(Trial trial);
   /// Removes the experiment and its trials. Requires: all of them are there; checked.
   void erase(ExperimentId id);
-  /// To be called after every change of an object: replaces its hash in the sum. Cost: O(size of
-  /// the object), for an experiment without its specification.
+  /// Replaces an object's hash in the sum: called after every change of it. Cost: O(size of the
+  /// object), for an experiment without its specification.
   void rehash(Experiment& experiment);
   void rehash(Trial& trial);
 

@@ -17,24 +17,24 @@ namespace muster {
 /// Invariant: `hash()` is the sum of the jobs' hashes.
 class JobTable {
  public:
-  /// Null: no such job, or it was evicted. Cost: O(1).
+  /// Returns the job; null: no such job, or it was evicted. Cost: O(1).
   const Job* find(JobId id) const;
-  /// As find(), to be followed by rehash() once the job has been changed.
+  /// Returns a job to be changed, as find() does; rehash() must follow.
   Job* find_mutable(JobId id);
   /// Adds the job and hashes it. Requires: no job of that id; checked.
   Job& insert(Job job);
   /// Removes the job, and from elements() where it is an array's element. Requires: it is there;
   /// checked.
   void erase(JobId id);
-  /// To be called after every change of a job: replaces its hash in the sum. Cost: O(size of the
-  /// job), without its specification and steps, whose hashes it holds.
+  /// Replaces the job's hash in the sum: called after every change of it. Cost: O(size of the job),
+  /// without its specification and steps, whose hashes it holds.
   void rehash(Job& job);
 
   std::size_t size() const { return size_; }
   std::uint64_t hash() const { return hash_; }
 
-  /// The elements of an array that are jobs of their own here, by index, rising. Null: there is
-  /// none.
+  /// Returns the elements of an array that are jobs of their own here, by index, rising. Null:
+  /// there is none.
   const std::map<std::uint32_t, JobId>* elements(JobId array) const;
   void add_element(JobId array, std::uint32_t index, JobId element) {
     elements_[array][index] = element;
@@ -54,7 +54,7 @@ class JobTable {
       }
     }
   }
-  /// The same for every job; what `visit` returns is ignored.
+  /// Calls `visit(const Job&)` for every job, and ignores what it returns.
   template <class Visit>
   void for_each(Visit&& visit) const {
     for_each_from(JobId(0), [&](const Job& job) {

@@ -26,7 +26,7 @@ struct Node {
   std::vector<JobId> jobs;                               ///< that hold part of it, rising
   CachedHash config_hash;
   CachedHash hash;  ///< as it stands in the table's sum
-  /// Whether its conditions admit new jobs; that says nothing of what is free.
+  /// True when the node's conditions admit new jobs; that says nothing of what is free.
   bool can_accept_work() const { return (status.conditions & node_condition::kNoNewWork) == 0; }
 };
 
@@ -37,28 +37,29 @@ class NodeTable {
  public:
   /// Sets the configuration of nodes 0, 1, …; what lies beyond the known ones is added. Conditions
   /// and grants stay, and so does a known node beyond the end of `nodes`. Requires: no node changes
-  /// its name or its place; checked.
+  /// its name or its index; checked.
   void configure(const std::vector<NodeConfig>& nodes);
-  /// Null: there is none.
+  /// Returns the node; null: there is none.
   const Node* find(NodeIndex index) const {
     return index.value() < nodes_.size() ? &nodes_[index.value()] : nullptr;
   }
-  /// Requires: there is such a node; checked. Who changes it calls rehash().
+  /// Returns a node. Requires: there is one of that index; checked. Who changes it calls rehash().
   Node& at(NodeIndex index);
   const Node& at(NodeIndex index) const;
-  /// Nullopt: no node of that name. Cost: O(log nodes).
+  /// Returns the node of that name. Nullopt: none has it. Cost: O(log nodes).
   std::optional<NodeIndex> find_by_name(std::string_view name) const;
-  /// Gives `grant` to the job and rehashes the node. CHECKs that no CPU and no device of it is
-  /// given already; whether the memory suffices is not checked here. Requires: the job holds
+  /// Allocates `grant` to the job and rehashes the node. CHECKs that no CPU and no device of it is
+  /// allocated already; whether the memory suffices is not checked here. Requires: the job holds
   /// nothing of this node.
   void allocate(JobId job, const NodeGrant& grant);
-  /// Returns all that the job holds of the node, and rehashes that. Requires: `grant` is what the
-  /// job was given. CHECKs that the job is on the node and that everything in the grant is in use,
-  /// but not that it is this job that uses it.
+  /// Releases all that the job holds of the node, and rehashes that. Requires: `grant` is what was
+  /// allocated to the job. CHECKs that the job is on the node and that everything in the grant is
+  /// in use, but not that it is this job that uses it.
   void release(JobId job, const NodeGrant& grant);
-  /// To be called after every change of a node's configuration from outside, before rehash().
+  /// Hashes a node's configuration again: called after every change of it from outside, before
+  /// rehash().
   void rehash_config(NodeIndex index);
-  /// To be called after every change of a node from outside: replaces its hash in the sum.
+  /// Replaces a node's hash in the sum: called after every change of it from outside.
   void rehash(NodeIndex index);
 
   const std::vector<Node>& all() const { return nodes_; }
@@ -70,9 +71,9 @@ class NodeTable {
   std::uint64_t hash_ = 0;
 };
 
-/// The indices of a node's devices of one name and type, e.g. all "gpu" of type "h100"; an empty
-/// type means all of the name. Devices of one name are numbered from 0 through its pools in the
-/// order of the configuration, whatever their types. Empty: it has none.
+/// Returns the indices of a node's devices of one name and type, e.g. all "gpu" of type "h100"; an
+/// empty type means all of the name. Devices of one name are numbered from 0 through its pools in
+/// the order of the configuration, whatever their types. Empty: it has none.
 Bitmap devices_of(const NodeConfig& node, std::string_view name, std::string_view type);
 
 }  // namespace muster

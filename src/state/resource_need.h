@@ -1,5 +1,5 @@
-// From what a user asked for to what the planner compares: the partition's and the cluster's
-// defaults filled in.
+// Turns what a user asked for into what the planner compares, with the partition's and the
+// cluster's defaults filled in.
 #pragma once
 
 #include "base/result.h"
@@ -9,17 +9,17 @@
 
 namespace muster {
 
-/// Whether the request gives a number of GPUs above 0, for the node, the job or the task.
+/// True when the request gives a number of GPUs above 0, for the node, the job or the task.
 /// --ntasks-per-gpu alone implies GPUs without a number and does not count.
 bool wants_gpu(const ResourceRequest& need);
 
-/// What a job needs in one partition. Memory that the job does not ask for is the partition's
-/// default, else the cluster's, else none; where the cluster does not count memory it is none in
-/// any case. Shape: the node, task and CPU counts are such that an allocation of them also
-/// satisfies MaxTasksPerNode (for a run), --ntasks-per-node and the required nodes. Requires: the
-/// lists of `spec.request` are parsed; texts of `spec` are not read. Errors: kInvalidArgument with
-/// Slurm's text when the devices asked for contradict each other. Determinism: a function of its
-/// arguments.
+/// Returns what a job needs in one partition. Memory that the job does not ask for is the
+/// partition's default, else the cluster's, else none; where the cluster does not count memory it
+/// is none in any case. Shape: the node, task and CPU counts are such that an allocation of them
+/// also satisfies MaxTasksPerNode (for a run), --ntasks-per-node and the required nodes. Requires:
+/// the lists of `spec.request` are parsed; texts of `spec` are not read. Errors: kInvalidArgument
+/// with Slurm's text when the devices asked for contradict each other. Determinism: a function of
+/// its arguments.
 Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig& partition,
                                       const ClusterSettings& settings);
 

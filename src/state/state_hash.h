@@ -14,20 +14,21 @@ namespace muster {
 
 struct Answer;
 
-/// The number of the rules by which hashes are reckoned. To be raised when a member leaves or
-/// changes its place in its struct, or a rule of value_hash.h changes; not for a member added at
-/// the end.
+/// The number of the rules by which hashes are computed. It is raised when a member leaves its
+/// struct or changes its position in it, or a rule of value_hash.h changes; not for a member added
+/// at the end.
 inline constexpr std::uint32_t kStateHashFormat = 6;
 
-/// The hash of a specification, kept with the job because it never changes.
+/// Returns the hash of a specification, stored with the job because it never changes.
 std::uint64_t hash_of(const JobSpec& spec);
 std::uint64_t hash_of(const StepState& step);
-/// Of everything in the job, `spec_hash` and `steps_hash` standing for their parts.
+/// Returns the hash of everything in the job, `spec_hash` and `steps_hash` standing for their
+/// parts.
 std::uint64_t hash_of(const Job& job);
-/// The hash of a specification, kept with the experiment because it never changes.
+/// Returns the hash of a specification, stored with the experiment because it never changes.
 std::uint64_t hash_of(const ExperimentSpec& spec);
-/// Of everything in the experiment, `spec_hash` standing for its specification. Cost: O(inputs ·
-/// trials · search state).
+/// Returns the hash of everything in the experiment, `spec_hash` standing for its specification.
+/// Cost: O(inputs · trials · search state).
 std::uint64_t hash_of(const Experiment& experiment);
 std::uint64_t hash_of(const Trial& trial);
 std::uint64_t hash_of(const Checkpoint& checkpoint);
@@ -37,7 +38,7 @@ std::uint64_t hash_of(const NodeConfig& config);
 std::uint64_t hash_of(const NodeStatus& status);
 std::uint64_t hash_of(const ClusterSettings& settings);
 std::uint64_t hash_of(const PartitionConfig& partition);
-/// Of the answer kept under a client's number.
+/// Returns the hash of the answer stored under a client's number.
 std::uint64_t hash_of(RequestId id, const Answer& answer);
 
 }  // namespace muster

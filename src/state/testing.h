@@ -13,16 +13,16 @@ namespace muster::testing {
 
 inline TimePoint at(std::int64_t seconds) { return TimePoint::from_seconds(1'000'000 + seconds); }
 
-/// `count` nodes n0, n1, … of 4 CPUs, 1000 MiB and two GPUs, in the partitions "main" (default) and
-/// "other".
+/// Returns the configuration of `count` nodes n0, n1, … of 4 CPUs, 1000 MiB and two GPUs, in the
+/// partitions "main" (default) and "other".
 std::shared_ptr<ClusterConfig> config_of(std::uint32_t count);
 
 std::shared_ptr<JobSpec> spec_of(const std::string& name = "job");
 
-/// CPUs `first` to `first + count - 1` of a node.
+/// Returns a grant of CPUs `first` to `first + count - 1` of a node.
 NodeGrant grant_of(std::uint32_t node, std::size_t first, std::size_t count);
 
-/// A log of batches and the state that they make: one batch per call.
+/// A log of batches and the state that they make; each call adds one batch.
 class Log {
  public:
   explicit Log(std::uint32_t nodes = 2);
@@ -44,22 +44,22 @@ class Log {
   std::int64_t seconds_ = 0;
 };
 
-/// An experiment: one trial is asked to stop, goes back to the queue and is held there, one ends,
-/// one waits; its search has inputs before it.
+/// Adds an experiment: one trial is asked to stop, goes back to the queue and is held there, one
+/// ends, one waits; its search has inputs before it.
 void add_experiment(Log& log);
 
-/// A custom search with an elastic trial, and what comes from another cluster.
+/// Adds a custom search with an elastic trial, and what comes from another cluster.
 void add_operated_and_imported(Log& log);
 
-/// An experiment that ends, goes on with one of its trials, and ends again; a checkpoint of it is
-/// deleted by a job, another stays as it was. `is_deleted`: then all of it goes.
+/// Adds an experiment that ends, goes on with one of its trials, and ends again; a checkpoint of it
+/// is deleted by a job, another stays as it was. `is_deleted`: then all of it is deleted.
 void add_second_life(Log& log, bool is_deleted);
 
-/// By the present rules: an experiment whose search is asked and whose end is an event, and a step
-/// that leaves its job's record.
+/// Adds, by the present rules, an experiment whose search is asked and whose end is an event, and a
+/// step that leaves its job's record.
 void add_present_rules(Log& log);
 
-/// A log in which every kind of event appears.
+/// Adds every kind of event.
 void add_everything(Log& log);
 
 }  // namespace muster::testing

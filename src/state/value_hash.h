@@ -1,5 +1,5 @@
-// The hash of any value of model/: every member of it, found by the struct's own shape, so that no
-// member can be forgotten. What state_hash.cc is made of; internal to state/.
+// The hash of any value of model/: it covers every member, found by the struct's own shape, so that
+// no member can be forgotten. state_hash.cc is built on it; internal to state/.
 #pragma once
 
 #include <array>
@@ -22,9 +22,10 @@ namespace muster {
 template <class Struct, class Member>
 inline constexpr bool kOmits = false;
 
-/// Equal values have equal hashes on every host. A member that is what a fresh struct has adds
-/// nothing, so that a member added at a struct's end leaves the hashes of what was recorded before
-/// it as they were. Null bytes equal empty ones. Cost: O(size of the value).
+/// Returns the hash of a value. Equal values have equal hashes on every host. A member that is what
+/// a fresh struct has adds nothing, so that a member added at a struct's end leaves the hashes of
+/// what was recorded before it as they were. Null bytes equal empty ones. Cost: O(size of the
+/// value).
 template <class T>
 std::uint64_t value_hash(const T& value);
 
@@ -64,7 +65,7 @@ std::uint64_t of_pointer(const T& pointer) {
   }
 }
 
-/// The hashes of a struct's members, 0 for those that its hash leaves out.
+/// Returns the hashes of a struct's members, 0 for those that its hash leaves out.
 template <class T>
 auto hashes_of_members(const T& value) {
   return with_members(value, [](const auto&... member) {

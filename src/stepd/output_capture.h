@@ -20,10 +20,10 @@ namespace muster {
 /// refuses is counted and reported in the stored output itself.
 class OutputCapture {
  public:
-  /// Null: nothing of this step is stored. Stored is what a trial's batch script writes; for a job
-  /// of several nodes also what its step 0 writes, because on the other nodes that does not pass
-  /// through the script. The output of all other steps reaches the script's own. Lifetime: `launch`
-  /// outlives the capture.
+  /// Makes a capture; null: nothing of this step is stored. Stored is what a trial's batch script
+  /// writes; for a job of several nodes also what its step 0 writes, because on the other nodes
+  /// that does not pass through the script. The output of all other steps reaches the script's own.
+  /// Lifetime: `launch` outlives the capture.
   static std::unique_ptr<OutputCapture> make(const LaunchStep& launch, const StepdOptions& options);
   ~OutputCapture();
 
@@ -31,8 +31,8 @@ class OutputCapture {
   /// or the one that a rank prefix in the text names (trials/rank_prefix.h). What the disk refuses
   /// is lost; once it accepts something again, a line in its place says how many bytes are missing.
   void add(std::uint32_t task_rank, LogStream stream, std::string_view bytes);
-  /// The tasks will write no more: stores what the splitting of ranks still held back, and reports
-  /// a loss that no line reports yet, in room that was reserved at the beginning. Once.
+  /// Called once, when the tasks write no more: stores what the splitting of ranks still held back,
+  /// and reports a loss that no line reports yet, in room that was reserved at the beginning.
   void finish();
 
  private:
@@ -41,7 +41,7 @@ class OutputCapture {
   RankSplitter& splitter_of(const StreamOf& task);
   struct File {
     int fd = -1;                ///< below 0: it could not be opened yet
-    std::uint64_t missing = 0;  ///< bytes that the disk did not take since it last took some
+    std::uint64_t missing = 0;  ///< bytes that the disk refused since it last accepted some
   };
   std::string path_of(const StreamOf& stream) const;
   void reserve_room();

@@ -1,5 +1,5 @@
-// A small process that stays warm and forks one supervisor per step: no program start and no memory
-// of the agent's.
+// A small process that stays alive and forks one supervisor per step, so that a start loads no
+// program and copies no memory of the agent's.
 #pragma once
 
 #include <functional>

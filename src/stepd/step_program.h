@@ -1,5 +1,5 @@
-// One node's part of one step with real processes: starts the tasks, moves their streams, watches,
-// reports.
+// Runs one node's part of one step with real processes: it starts the tasks, moves their streams,
+// watches, reports.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace muster {
 
-/// What the supervisor is told at its start, beside the launch itself.
+/// What the supervisor gets at its start, beside the launch itself.
 struct StepdOptions {
   std::string spool;           ///< the node's: agent.sock and the exit log are there
   std::string exit_log;        ///< appended to when the step has ended
@@ -23,7 +23,7 @@ struct StepdOptions {
   NodeShape shape;  ///< how the node's CPUs lie in cores and sockets
 };
 
-/// Runs the step to its end. The exit status of the supervisor: 0.
+/// Runs the step to its end. Returns the exit status of the supervisor: 0.
 int run_step(LaunchStep launch, const StepdOptions& options);
 
 }  // namespace muster

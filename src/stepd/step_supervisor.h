@@ -1,4 +1,4 @@
-// Decides for one node's part of a step: when it runs, how it is ended, what is reported. The
+// Decides for one node's part of a step when it runs, how it is ended, and what is reported. The
 // processes themselves are behind the port, so that the simulator runs this same class.
 //
 //   kStarting ──tasks started──▶ kRunning ──terminate or deadline──▶ kTerminating ──KillWait──▶
@@ -25,36 +25,36 @@ class StepPort {
   /// Ends everything in the step's cgroup that is left, whatever it does to avoid it.
   virtual void kill_all() = 0;
   virtual void suspend(bool is_suspend) = 0;
-  /// The run is asked to stop: its stop file appears.
+  /// Shows the run that it is asked to stop: its stop file appears.
   virtual void show_stop(StopCall call) = 0;
-  /// A line on the job's own error stream: "*** JOB 12 ON n1 CANCELLED AT ... ***".
+  /// Writes a line to the job's own error stream: "*** JOB 12 ON n1 CANCELLED AT ... ***".
   virtual void notice(const std::string& cause) = 0;
   virtual void report(const FromAgent& message) = 0;
 };
 
 class StepSupervisor {
  public:
-  /// `now`, here and below, is on the steady clock: limits and grace periods count it.
+  /// `now`, here and below, is on the steady clock, by which limits and grace periods are counted.
   StepSupervisor(const LaunchStep& launch, StepPort& port, TimePoint now);
 
-  /// The tasks run; or they could not be started, and `failure` says why: each then counts as ended
-  /// with `failed_with`.
+  /// Called when the tasks run, or when they could not be started, and `failure` says why: each
+  /// then counts as ended with `failed_with`.
   void on_started(std::size_t task_count, const std::optional<Error>& failure, TimePoint now,
                   ExitStatus failed_with = ExitStatus::exited(1));
   void on_task_exit(std::size_t local_id, ExitStatus status, TimePoint now);
-  /// The cgroup holds no process any more. Called after the last task has ended; `usage` covers
-  /// all of it.
+  /// Called after the last task has ended, when the cgroup holds no process any more; `usage`
+  /// covers all of it.
   void on_empty(const Usage& usage, bool is_out_of_memory);
   void on_message(const ToAgent& message, TimePoint now);
   void on_tick(TimePoint now);
 
-  /// All tasks have ended: what is left over should be ended too.
+  /// True when all tasks have ended: what is left over should be ended too.
   bool is_tasks_over() const { return phase_ != Phase::kStarting && running_ == 0; }
   bool is_ended() const { return phase_ == Phase::kEnded; }
-  /// Somebody asked for the end, or a limit did: it is due, whoever still reads what the tasks
-  /// wrote.
+  /// True when somebody asked for the end, or a limit did: it is due, whoever still reads what the
+  /// tasks wrote.
   bool is_ended_by_order() const { return is_ended_by_order_; }
-  /// When on_tick is next needed; never: not before something happens.
+  /// Returns when on_tick is next needed; never: not before something happens.
   TimePoint next_tick() const;
 
  private:

@@ -1,4 +1,4 @@
-// Which of the step's CPUs and GPUs on this node each of its tasks may use. Pure.
+// Decides which of the step's CPUs and GPUs on this node each of its tasks may use. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct NodeShape {
   std::uint32_t threads_per_core = 1;
 };
 
-/// By local task number; as long as there are tasks.
+/// The bindings by local task number, one for each task.
 struct TaskBinding {
   CpuBind cpu_bind;
   GpuBind gpu_bind;
@@ -25,7 +25,7 @@ struct TaskBinding {
   std::vector<Bitmap> gpus;  ///< of the node's GPUs; empty: none
 };
 
-/// What --cpu-bind, --gpu-bind and --gpus-per-task come to for `task_count` tasks. Without
+/// Returns what --cpu-bind, --gpu-bind and --gpus-per-task mean for `task_count` tasks. Without
 /// --cpu-bind the tasks of an exact step have CPUs of their own, and others share all; with too few
 /// CPUs for all, later tasks begin again at the first. A GPU list that names no GPU of the step
 /// gives its first one. Requires: task_count > 0. Errors: kInvalidArgument for a list with CPUs
@@ -33,15 +33,15 @@ struct TaskBinding {
 Result<TaskBinding> bind_tasks(const LaunchStep& launch, std::uint32_t task_count,
                                const NodeShape& shape);
 
-/// The node's GPUs in a grant.
+/// Returns the node's GPUs in a grant.
 Bitmap gpus_of(const NodeGrant& grant);
-/// "0x2F"; "0x0" for none.
+/// Returns "0x2F"; "0x0" for none.
 std::string mask_text(const Bitmap& mask);
-/// "0,1"; empty for none.
+/// Returns "0,1"; empty for none.
 std::string index_text(const Bitmap& indices);
 
-/// What `verbose` asks each task to say on its standard error, lines with their ends. Empty:
-/// nothing.
+/// Returns what `verbose` asks each task to say on its standard error, lines with their ends.
+/// Empty: nothing.
 std::string binding_notice(const TaskBinding& binding, const LaunchStep& launch,
                            std::uint32_t local_id, std::uint32_t rank, std::int64_t process_id);
 

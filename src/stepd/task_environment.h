@@ -1,5 +1,4 @@
-// What a task finds in its environment. Source: sbatch(1) and srun(1), OUTPUT ENVIRONMENT
-// VARIABLES.
+// Makes the environment of a task. Source: sbatch(1) and srun(1), OUTPUT ENVIRONMENT VARIABLES.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +12,12 @@
 
 namespace muster {
 
-/// How the step's tasks lie over its nodes, by the step's --distribution. Batch scripts have one
-/// task.
+/// Returns how the step's tasks lie over its nodes, by the step's --distribution. Batch scripts
+/// have one task.
 RankLayout step_layout(const LaunchStep& launch);
 
-/// The environment of all tasks of the step on this node: job, array, allocation and step variables
-/// over the user's own. `conf_path` is told as SLURM_CONF; empty: not set.
+/// Returns the environment of all tasks of the step on this node: job, array, allocation and step
+/// variables over the user's own. `conf_path` becomes SLURM_CONF; empty: not set.
 Environment node_environment(const LaunchStep& launch, const RankLayout& layout,
                              const TaskBinding& binding, const std::string& conf_path);
 
@@ -30,7 +29,7 @@ struct TaskIdentity {
   std::uint32_t local_id = 0;  ///< on this node
   std::int64_t process_id = 0;
 };
-/// Adds what is one task's own: ranks, process id, its GPUs.
+/// Adds the variables of one task: ranks, process id, its GPUs.
 void add_task_variables(Environment& environment, const LaunchStep& launch,
                         const TaskBinding& binding, const TaskIdentity& task);
 

@@ -33,19 +33,19 @@ struct StartedTasks {
 /// Starts the tasks of this node as their user, bound to their CPUs, in the order of their ranks.
 /// When one cannot be started, those before it are killed; the caller reaps them.
 ///
-/// `enter_file`: what a task writes itself to before it runs, to enter its cgroup. `is_captured`:
-/// also what goes to files passes through the supervisor. `failed_with`: the status that a task
-/// which could not be started counts as: errno where its program could not be executed, else 1.
-/// Requires: `launch`, `options` and `layout` agree on the node's rank. Errors name the file or
-/// program and the reason; kUnavailable when the fault is the node's. A batch script's error file
-/// gets the error, too.
+/// `enter_file`: the file to which a task writes its pid before it runs, to enter its cgroup.
+/// `is_captured`: also what goes to files passes through the supervisor. `failed_with`: the status
+/// that a task which could not be started counts as: errno where its program could not be executed,
+/// else 1. Requires: `launch`, `options` and `layout` agree on the node's rank. Errors name the
+/// file or program and the reason; kUnavailable when the fault is the node's. A batch script's
+/// error file gets the error, too.
 Result<StartedTasks> start_tasks(const LaunchStep& launch, const StepdOptions& options,
                                  const RankLayout& layout, const std::string& enter_file,
                                  bool is_captured, ExitStatus& failed_with);
 
-/// CPUs that this process may run on, for the CPU numbers of a grant: number n becomes the n-th of
-/// them, and numbers begin again beyond the last, because a node's configuration may have more CPUs
-/// than the machine. Empty: the kernel does not say which there are.
+/// Returns CPUs that this process may run on, for the CPU numbers of a grant: number n becomes the
+/// n-th of them, and numbers begin again beyond the last, because a node's configuration may have
+/// more CPUs than the machine. Empty: the kernel does not say which there are.
 Bitmap real_cpus(const Bitmap& cpus);
 
 }  // namespace muster

@@ -14,7 +14,7 @@ namespace muster {
 Result<MountView> make_task_view(const LaunchStep& launch, const StepdOptions& options,
                                  const ProcessUser& user);
 
-/// Takes the private folders away. Requires: no task uses them.
+/// Removes the private folders. Requires: no task uses them.
 void remove_task_view(const LaunchStep& launch, const StepdOptions& options);
 
 }  // namespace muster

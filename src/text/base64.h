@@ -8,9 +8,9 @@
 
 namespace muster {
 
-/// With + and /, padded with =.
+/// Encodes with + and /, padded with =.
 std::string base64_text(std::string_view bytes);
-/// With - and _, not padded: for tokens and addresses.
+/// Encodes with - and _, not padded: for tokens and addresses.
 std::string base64url_text(std::string_view bytes);
 /// Reads either alphabet, padded or not. Errors: kInvalidArgument.
 Result<std::string> parse_base64(std::string_view text);

@@ -1,4 +1,4 @@
-// Content addresses. The wrapping file of libcrypto.
+// Content addresses. This is the one file that wraps libcrypto's digests.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace muster {
 
-/// SHA-256 of the bytes: 32 bytes, not text.
+/// Returns the SHA-256 of the bytes: 32 bytes, not text.
 std::string sha256(std::string_view bytes);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// JSON (RFC 8259) as a value. Wraps nlohmann's parser; for files that people write there is
-// text/yaml_text.h.
+// Reads JSON (RFC 8259) as a value. It wraps nlohmann's parser; text/yaml_text.h reads files that
+// people write.
 #pragma once
 
 #include <string_view>
@@ -9,9 +9,9 @@
 
 namespace muster {
 
-/// The one value of a text. Whole numbers that an std::int64_t holds are whole, all others numbers;
-/// of a name that stands twice the last counts. Errors: kInvalidArgument with the place: no JSON,
-/// no UTF-8, more than 200 levels.
+/// Returns the one value of a text. Whole numbers that an std::int64_t holds are whole, all others
+/// numbers; of a name that stands twice the last counts. Errors: kInvalidArgument with the
+/// position: no JSON, no UTF-8, more than 200 levels.
 Result<Json> parse_json(std::string_view text);
 
 }  // namespace muster

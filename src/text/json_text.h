@@ -7,12 +7,12 @@
 
 namespace muster {
 
-/// One line. Whole numbers have no point and numbers have one or an exponent, so that reading gives
-/// the same value back; what JSON has no numbers for is the text "NaN", "Infinity" or "-Infinity".
-/// Texts are kept as they are but for escapes.
+/// Returns the value as one line. Whole numbers have no point and numbers have one or an exponent,
+/// so that reading gives the same value back; what JSON has no numbers for is the text "NaN",
+/// "Infinity" or "-Infinity". Texts stay as they are but for escapes.
 std::string json_text(const Json& value);
 
-/// A text in quotes.
+/// Returns a text in quotes.
 std::string json_quoted(std::string_view text);
 
 }  // namespace muster

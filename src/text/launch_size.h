@@ -1,5 +1,5 @@
 // How large the parts of a launch may be: script or code, and environment go to a node in one
-// message. One rule for every door that they come by.
+// message. There is one rule for every way in.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,14 @@ inline constexpr std::size_t kVariableBytesMax = (std::size_t{128} << 10) - 1;
 /// What one message to a node holds: both of the above, and what else a launch says of itself.
 inline constexpr std::size_t kLaunchBytesMax = std::size_t{64} << 20;
 
-/// Errors: kInvalidArgument: what may be large of it comes, in all, to more than a message to a
-/// node holds beside the rest.
+/// Checks the size of a launch. Errors: kInvalidArgument: what may be large of it comes, in all, to
+/// more than a message to a node holds beside the rest.
 Status check_launch_size(const LaunchStep& launch);
-/// Errors: kInvalidArgument: an archive of so many bytes is too large, with the way out.
+/// Checks the size of an archive. Errors: kInvalidArgument: so many bytes are too large, with the
+/// way out.
 Status check_code_size(std::size_t bytes);
-/// `block`: NAME=VALUE, each with a NUL behind it. Errors: kInvalidArgument: it is too large, or
-/// one variable is, with the way out.
+/// Checks an environment. `block`: NAME=VALUE, each with a NUL behind it. Errors: kInvalidArgument:
+/// it is too large, or one variable is, with the way out.
 Status check_environment(std::string_view block);
 
 }  // namespace muster

@@ -1,5 +1,6 @@
-// Civil (wall clock) time and the rule that turns it into points in time. No zone database here:
-// the command line implements ZoneRule with localtime_r and mktime, tests and plans use FixedZone.
+// Civil (wall clock) time and the rule that turns it into points in time. There is no zone database
+// here: the command line implements ZoneRule with localtime_r and mktime, tests and plans use
+// FixedZone.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,10 @@ struct CivilTime {
   friend auto operator<=>(const CivilTime&, const CivilTime&) = default;
 };
 
-/// Days from 1970-01-01 to a Gregorian date. Requires: month 1..12; a day beyond the month's end
-/// runs on.
+/// Returns the days from 1970-01-01 to a Gregorian date. Requires: month 1..12; a day beyond the
+/// month's end runs on.
 std::int64_t days_from_date(std::int64_t year, std::int64_t month, std::int64_t day);
-/// The date (at midnight) that is so many days after 1970-01-01.
+/// Returns the date (at midnight) that is so many days after 1970-01-01.
 CivilTime date_from_days(std::int64_t days);
 /// True when the parts name a real day and time.
 bool is_valid(const CivilTime& time);
@@ -32,9 +33,10 @@ bool is_valid(const CivilTime& time);
 class ZoneRule {
  public:
   virtual ~ZoneRule() = default;
-  /// Requires: is_valid(time). A time that the zone skips or repeats gives either neighbour.
+  /// Returns the point in time. Requires: is_valid(time). A time that the zone skips or repeats
+  /// gives either neighbour.
   virtual TimePoint to_point(const CivilTime& time) const = 0;
-  /// Fractions of a second are cut towards the past.
+  /// Returns the civil time. Fractions of a second are cut towards the past.
   virtual CivilTime to_civil(TimePoint point) const = 0;
 };
 

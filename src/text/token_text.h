@@ -1,5 +1,5 @@
 // Tokens of HTTP's callers: JSON Web Tokens (RFC 7519) signed by the controller's key (HS256).
-// Whoever has one is its user; which tokens of people's there are, and which are void, is stored
+// Whoever has one is its user; which tokens of people's exist, and which are void, is stored
 // elsewhere (store/tokens/token_store.h).
 #pragma once
 
@@ -35,22 +35,23 @@ struct TokenClaims {
   friend bool operator==(const TokenClaims&, const TokenClaims&) = default;
 };
 
-/// The same claims under the same key give the same text.
+/// Returns the token. The same claims under the same key give the same text.
 std::string token_text(const TokenClaims& claims, std::string_view key);
-/// Errors: kPermissionDenied: no token of ours, or its time is over.
+/// Returns a token's claims. Errors: kPermissionDenied: it is no token of ours, or its time is
+/// over.
 Result<TokenClaims> parse_token(std::string_view text, std::string_view key, TimePoint now);
 
-/// Until when a token says that it lasts, whoever signed it. Nullopt: it says not.
+/// Returns until when a token says that it lasts, whoever signed it. Nullopt: it does not say.
 std::optional<TimePoint> expiry_in(std::string_view text);
 
-/// The end of the day, in UTC, on which `time` falls.
+/// Returns the end of the day, in UTC, on which `time` falls.
 TimePoint end_of_day(TimePoint time);
 
-/// What Determined's client sends for a password: SHA-512 over a fixed salt and the password, in
-/// hexadecimal digits; an empty one stays empty.
+/// Returns what Determined's client sends for a password: SHA-512 over a fixed salt and the
+/// password, in hexadecimal digits; an empty one stays empty.
 std::string client_password_hash(std::string_view password);
 
-/// Equal texts, found out in a time that does not tell where they differ.
+/// Compares two texts in a time that does not tell where they differ.
 bool is_same_secret(std::string_view a, std::string_view b);
 
 }  // namespace muster

@@ -9,10 +9,10 @@
 
 namespace muster {
 
-/// "2026-08-21T16:00:00.123456Z". Unset and never: the empty text.
+/// Returns "2026-08-21T16:00:00.123456Z". Unset and never: the empty text.
 std::string web_time_text(TimePoint time);
-/// With any offset and any number of digits behind the second, of which six count; without an
-/// offset it is UTC. Errors: kInvalidArgument.
+/// Reads a time with any offset and any number of digits behind the second, of which six count;
+/// without an offset it is UTC. Errors: kInvalidArgument.
 Result<TimePoint> parse_web_time(std::string_view text);
 
 }  // namespace muster

@@ -7,7 +7,7 @@
 
 namespace muster {
 
-/// As Determined has it, without STATE_: "COMPLETED".
+/// Returns Determined's name without STATE_: "COMPLETED".
 std::string_view checkpoint_state_name(CheckpointState state);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// `--config a.b=c`: one value of an experiment's configuration given on the command line.
+// Applies `--config a.b=c`: one value of an experiment's configuration given on the command line.
 #pragma once
 
 #include <string_view>

@@ -13,9 +13,9 @@
 
 namespace muster {
 
-/// "<experiment>.<uuid>": the uuid names the cluster and the trial. `cluster`: a uuid.
+/// Returns "<experiment>.<uuid>": the uuid names the cluster and the trial. `cluster`: a uuid.
 std::string task_name(std::string_view cluster, ExperimentId experiment, TrialId trial);
-/// "<task>.<run>", runs from 1.
+/// Returns "<task>.<run>", runs from 1.
 std::string allocation_name(std::string_view cluster, ExperimentId experiment, TrialId trial,
                             std::uint32_t run);
 
@@ -24,13 +24,13 @@ struct TrialRun {
   TrialId trial;
   std::uint32_t run = 0;  ///< from 1; 0: a task's name says none
 };
-/// Of a task's or an allocation's name. Nullopt: it is neither.
+/// Reads a task's or an allocation's name. Nullopt: it is neither.
 std::optional<TrialRun> parse_task_name(std::string_view name);
 
-/// A uuid's form made of two numbers.
+/// Returns two numbers in a uuid's form.
 std::string uuid_text(std::uint64_t high, std::uint64_t low);
 
-/// Where a run finds things. Per node: `node_name`, `slots`, `node_rank`.
+/// Where a run finds what it needs. Per node: `node_name`, `slots`, `node_rank`.
 struct TrialLocation {
   std::string cluster;                ///< a uuid
   std::string master;                 ///< "http://host:port"
@@ -52,17 +52,17 @@ struct NamedText {
   std::string text;
 };
 
-/// NAME=VALUE.
+/// Returns the variables, each as NAME=VALUE.
 std::vector<std::string> determined_variables(const Experiment& experiment, const Trial& trial,
                                               std::uint32_t run, const TrialLocation& place);
-/// The files below /run/determined by their absolute names.
+/// Returns the files below /run/determined by their absolute names.
 std::vector<NamedText> determined_files(const Experiment& experiment, const Trial& trial,
                                         std::uint32_t run, const TrialLocation& place);
 
-/// The configuration as the harness takes it: its checkpoint_storage is whole, a shared folder
-/// unless the user's is S3.
+/// Returns the configuration as the harness reads it: its checkpoint_storage is whole, a shared
+/// folder unless the user's is S3.
 Json determined_config(const ExperimentSpec& spec);
-/// The folder on the host in which checkpoints of such scripts lie: what is shown to them as
+/// Returns the folder on the host in which checkpoints of such scripts lie: tasks see it as
 /// /determined_shared_fs.
 std::string storage_folder(const ExperimentSpec& spec);
 

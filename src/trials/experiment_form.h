@@ -1,4 +1,5 @@
-// A whole experiment file: every field of Determined 0.38's, each honoured or refused by name.
+// Reads a whole experiment file: every field of Determined 0.38's, each honoured or refused by
+// name.
 #pragma once
 
 #include <string>
@@ -19,15 +20,16 @@ struct ExperimentForm {
   std::vector<FormProblem> problems;
   std::vector<FormProblem> warnings;  ///< what is allowed and hardly meant
 };
-/// `is_stored`: it was taken before, perhaps by a version with other bounds on sizes.
+/// Reads a configuration. `is_stored`: it was accepted before, perhaps by a version with other
+/// bounds on sizes.
 ExperimentForm read_experiment(const Json& merged, const LineMap& lines, bool is_stored = false);
 
-/// Configurations are read where everybody waits. Errors: kInvalidArgument: it is larger than one
-/// is ever read.
+/// Checks the size of a configuration, because it is read where everybody waits. Errors:
+/// kInvalidArgument: it is larger than one is ever read.
 Status check_config_size(std::string_view config);
 
-/// How many trials may train at once with so many slots: not more than the search was configured
-/// for, and at least one.
+/// Returns how many trials may train at once with so many slots: not more than the search was
+/// configured for, and at least one.
 std::uint32_t trials_at_once(std::int64_t slots, const ExperimentSpec& spec);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Reads an object with known fields out of a value, and says of everything that is wrong with it at
+// Reads an object with known fields out of a value, and reports everything that is wrong with it at
 // once: where it stands, what is wrong, what to write instead. Fields that nobody asked for are
 // wrong too.
 #pragma once
@@ -17,13 +17,13 @@
 
 namespace muster {
 
-/// "searcher.max_trials: 0 is not possible; give a whole number of 1 or more", and its line (0: it
-/// does not stand in the file, but in a layer below it or on the command line).
+/// One problem: "searcher.max_trials: 0 is not possible; give a whole number of 1 or more", and its
+/// line (0: it does not stand in the file, but in a layer below it or on the command line).
 struct FormProblem {
   std::string path;
   std::string message;
   int line = 0;
-  /// "line 12: searcher.max_trials: ...".
+  /// Returns "line 12: searcher.max_trials: ...".
   std::string text() const;
 };
 
@@ -33,36 +33,37 @@ struct FormContext {
   std::vector<FormProblem> problems;
 };
 
-/// One object. A field that is null counts as left out. Lifetime: value and context outlive it.
+/// Reads one object. A field that is null counts as left out. Lifetime: value and context outlive
+/// it.
 class FormReader {
  public:
   FormReader(FormContext& context, const Json* value, std::string path);
 
   bool has(std::string_view name) const;
-  /// All fields, asked for or not.
+  /// Returns all fields, asked for or not.
   std::span<const Json::Member> members() const;
-  /// Notes a problem with a field, or with the object itself (no name).
+  /// Records a problem with a field, or with the object itself (no name).
   void refuse(std::string_view name, std::string message);
-  /// Notes that the field is missing, if it is. True: it is there.
+  /// Records that the field is missing, if it is. True: it is there.
   bool require(std::string_view name, std::string_view what);
 
-  /// The field as it is; nullptr when it is left out.
+  /// Returns the field as it is; nullptr when it is left out.
   const Json* field(std::string_view name);
-  /// Each leaves `out` alone when the field is left out or wrong.
+  /// Each reads a field, and leaves `out` alone when it is left out or wrong.
   void text(std::string_view name, std::string& out);
   void flag(std::string_view name, bool& out);
   void number(std::string_view name, double& out, double low, double high);
-  /// Bounds are included; without `high` it is as high as T and 63 bits go.
+  /// Reads a whole number. Bounds are included; without `high` it is as high as T and 63 bits go.
   template <class T>
   void whole(std::string_view name, T& out, std::int64_t low, std::int64_t high = most<T>()) {
     if (const auto value = whole_number(name, low, high)) out = static_cast<T>(*value);
   }
-  /// One of the words. Nullopt: left out or wrong. Otherwise its place.
+  /// Returns the index of the field's word among these. Nullopt: left out or wrong.
   std::optional<std::size_t> choice(std::string_view name, std::span<const std::string_view> words);
-  /// The field as an object; an empty reader when it is left out.
+  /// Returns the field as an object; an empty reader when it is left out.
   FormReader section(std::string_view name);
 
-  /// Notes every field that was not asked for, with the nearest that could have been.
+  /// Records every field that was not asked for, with the nearest that could have been.
   void finish();
 
   FormContext& context() { return context_; }
@@ -84,7 +85,8 @@ class FormReader {
   std::vector<std::string> asked_;
 };
 
-/// How a value is named in messages: `3`, `0.5`, `"text"`, `true`, `null`, `a list`, `a map`.
+/// Returns how a value is named in messages: `3`, `0.5`, `"text"`, `true`, `null`, `a list`, `a
+/// map`.
 std::string shown_value(const Json& value);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Lines of logs as texts.
+// Writes lines of logs as texts.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// Before what a very long line goes on with, wherever lines are shown one by one; "" before every
-/// other line.
+/// Returns the mark that stands before the rest of a very long line, wherever lines are shown one
+/// by one; "" before every other line.
 constexpr std::string_view continuation_mark(const LogLine& line) {
   return line.is_continuation ? "[continued] " : "";
 }

@@ -1,6 +1,6 @@
-// Which rank a line of a task's output belongs to, where a launcher of several processes in the
-// task says so at its beginning:
-// `[rank=3] ` (Determined's), or `[default3]:` (torchrun's, the rank on this node). Pure.
+// Finds the rank that a line of a task's output belongs to, where a launcher of several processes
+// in the task says so at its beginning: `[rank=3] ` (Determined's), or `[default3]:` (torchrun's,
+// the rank on this node). Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace muster {
 
-/// One stream of one task, in pieces as they come. Prefixes that name a rank are taken away; all
-/// other bytes come out as they went in, in order, at once but for a beginning that may yet become
-/// a prefix.
+/// Splits one stream of one task, in pieces as they come. Prefixes that name a rank are removed;
+/// all other bytes come out as they went in, in order, at once but for a beginning that may yet
+/// become a prefix.
 class RankSplitter {
  public:
   struct Options {
@@ -24,7 +24,7 @@ class RankSplitter {
   explicit RankSplitter(Options options) : options_(options), rank_(options.own_rank) {}
 
   void add(std::string_view bytes, const Visit& visit);
-  /// What was held back.
+  /// Passes on what was held back.
   void finish(const Visit& visit);
 
  private:

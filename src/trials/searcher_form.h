@@ -1,4 +1,4 @@
-// The `searcher` section of an experiment file: Determined 0.38's, the spellings of 0.37 and
+// Reads the `searcher` section of an experiment file: Determined 0.38's, the spellings of 0.37 and
 // before, and our own methods.
 #pragma once
 
@@ -14,14 +14,14 @@ namespace muster {
 
 struct SearcherSection {
   SearchConfig search;
-  /// Units of training that a trial of a method without rungs is to have (`max_length`); 0: the
-  /// script decides.
+  /// The units of training of a trial of a method without rungs (`max_length`); 0: the script
+  /// decides.
   std::uint64_t trial_length = 0;
   std::optional<std::uint64_t> source_trial_id;  ///< warm start from that trial's best checkpoint
   std::string source_checkpoint_uuid;            ///< warm start from that checkpoint; empty: none
 };
 
-/// Reads the section and checks it against the hyperparameters. What is wrong is noted in the
+/// Reads the section and checks it against the hyperparameters. What is wrong is recorded in the
 /// reader's context. Legacy: `max_length: {epochs: 64}` stands for `time_metric: epochs, max_time:
 /// 64`, `stop_once: false` for promotion at rungs.
 SearcherSection read_searcher(FormReader& section, const HyperSpace& space,

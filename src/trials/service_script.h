@@ -1,5 +1,5 @@
-// The batch script of a job that serves: a line for the shell, and behind it the Python package
-// that it runs. Pure.
+// Makes the batch script of a job that serves: a line for the shell, and behind it the Python
+// package that it runs. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,29 +13,31 @@
 namespace muster {
 
 namespace detail {
-/// A zip file that python3 runs; made from python/ when we are built.
+/// A zip file that python3 runs, made from python/ when we are built.
 extern const unsigned char kServiceArchive[];
 extern const std::size_t kServiceArchiveSize;
 }  // namespace detail
 
-/// The same for all services: what a job serves is in its variable MUSTER_SERVICE.
+/// Returns the script, which is the same for all services: a job's variable MUSTER_SERVICE says
+/// what it serves.
 std::string service_script();
 
-/// Whose event files a TensorBoard shows: those of an experiment's trials, or of some of them.
+/// A run whose event files a TensorBoard shows: all of an experiment's trials, or some of them.
 struct TensorboardRun {
   ExperimentId experiment;
   std::string name;
   ExperimentSpecRef spec;
   std::vector<TrialId> trials;  ///< empty: of all
 };
-/// `cluster`: whose id Determined's harness has in the paths of event files.
+/// Returns the wish for a TensorBoard. `cluster`: whose id Determined's harness has in the paths of
+/// event files.
 Json tensorboard_wish(const std::vector<TensorboardRun>& runs, Duration idle,
                       std::string_view cluster);
 
-/// Where the files of a checkpoint may lie.
+/// Returns the wish for a checkpoint: where its files may lie.
 Json checkpoint_wish(const ExperimentSpec& spec, TrialId trial, const std::string& uuid);
 
-/// A job's environment with what it is to serve: a block of NUL-separated NAME=VALUE.
+/// Returns a job's environment with what it serves: a block of NUL-separated NAME=VALUE.
 std::string with_service(std::string environment, const Json& wish);
 
 }  // namespace muster

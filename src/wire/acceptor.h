@@ -1,4 +1,4 @@
-// Connections as they come in at a listening socket.
+// Accepts connections that come in at a listening socket.
 #pragma once
 
 #include <kj/async-io.h>
@@ -9,18 +9,19 @@
 namespace muster {
 
 /// Accepts each, also those that came while the process or the machine had no descriptor or memory
-/// to spare: these wait until it has. Lives no longer than the descriptor.
+/// to spare: these wait until it has. It lives no longer than the descriptor.
 class Acceptor {
  public:
-  /// Called on the event loop. `adopt` has the connection's descriptor for itself; what it throws
-  /// is the end of that connection alone. `on_shortage`, if any, has the errno of a shortage
-  /// (EMFILE, ENFILE, ENOMEM or ENOBUFS), once per shortage.
+  /// `adopt` is called on the event loop and owns the connection's descriptor; what it throws is
+  /// the end of that connection alone. `on_shortage`, if any, has the errno of a shortage (EMFILE,
+  /// ENFILE, ENOMEM or ENOBUFS), once per shortage.
   Acceptor(kj::AsyncIoContext& io, int listen_fd, std::function<void(int fd)> adopt,
            std::function<void(int error)> on_shortage = {});
 
-  /// For as long as somebody holds the promise.
+  /// Accepts for as long as somebody holds the promise.
   kj::Promise<void> run();
-  /// Somebody waits to be accepted, and the last attempt found no descriptor or memory for it.
+  /// True when somebody waits to be accepted, and the last attempt found no descriptor or memory
+  /// for it.
   bool is_short() const { return is_short_; }
 
  private:

@@ -1,5 +1,5 @@
-// An agent's connection to the controller: registers, then messages go both ways until either side
-// is gone.
+// An agent's connection to the controller: it registers, then messages go both ways until either
+// side is gone.
 #pragma once
 
 #include <kj/async-io.h>
@@ -15,21 +15,21 @@ namespace muster {
 
 class AgentClient {
  public:
-  /// `receive` is called for every message from the controller.
+  /// Begins to serve `fd`. `receive` is called for every message from the controller.
   AgentClient(kj::AsyncIoContext& io, int fd, std::function<void(const ToAgent&)> receive);
   ~AgentClient();
   struct Answer {
     std::optional<Error> refusal;  ///< unset: accepted
     ClusterIdentity cluster;       ///< the controller's own
   };
-  /// Fulfilled when the controller has accepted or refused the registration; broken when the
-  /// connection is lost.
+  /// Registers the node. Fulfilled when the controller has accepted or refused the registration;
+  /// broken when the connection is lost.
   kj::Promise<Answer> register_node(const RegisterNode& hello);
-  /// In order; batched while one call is in flight.
+  /// Sends messages in order, batched while one call is in flight.
   void send(const FromAgent& message);
-  /// Fulfilled when the connection is gone; broken when the controller refuses what it is told.
+  /// Fulfilled when the connection is gone; broken when the controller refuses a message.
   kj::Promise<void> on_disconnect();
-  /// As if the controller had left.
+  /// Closes the connection as if the controller had left.
   void close();
 
  private:

@@ -1,5 +1,5 @@
-// Messages for the agent of one connection, batched: one call is in flight, the next takes what
-// gathered meanwhile, as far as an agent reads it in one piece.
+// Sends messages to the agent of one connection in batches: one call is in flight, the next has
+// what gathered meanwhile, as far as an agent reads it in one piece.
 #pragma once
 
 #include <capnp/message.h>
@@ -19,10 +19,11 @@ namespace muster {
 
 class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandler {
  public:
-  /// What becomes of what is sent. Called from the loop, never from within send().
+  /// The callbacks for what becomes of messages. They are called from the loop, never from within
+  /// send().
   struct Outcome {
     std::function<void(const LaunchStep&)> received;
-    /// A message that the agent does not take, and what it said.
+    /// Called with a message that the agent does not accept, and what it said.
     std::function<void(const ToAgent&, const std::string&)> refused;
   };
 
@@ -30,7 +31,7 @@ class RpcAgentSender final : public AgentSender, private kj::TaskSet::ErrorHandl
   ~RpcAgentSender() noexcept override = default;
 
   void send(const ToAgent& message) override;
-  /// Signals that the agent has not said to have heard.
+  /// Returns the signals that the agent has not acknowledged.
   std::vector<SignalStep> unheard() const;
 
  private:

@@ -1,4 +1,4 @@
-// Cap'n Proto messages from a peer that is not trusted: each is bounded before memory is set aside
+// Cap'n Proto messages from a peer that is not trusted: each is bounded before memory is allocated
 // for it, and what a reader may walk through it is bounded by its own size. Internal to wire/.
 #pragma once
 
@@ -12,18 +12,19 @@
 
 namespace muster {
 
-/// The exception (OVERLOADED) with which a peer that asks for too much is answered: it may try
-/// later.
+/// Returns the exception (OVERLOADED) for a peer that asks for too much: it may try later.
 kj::Exception overloaded(const std::string& reason);
 
-/// How a stream asks and informs its owner. Called from within reads, on the stream's thread.
+/// The callbacks by which a stream asks and informs its owner. They are called from within reads,
+/// on the stream's thread.
 struct StreamHooks {
-  /// Memory for a message of that size is about to be allocated. Nullopt: it may be; a text: the
-  /// read fails with overloaded(text), which ends the connection.
+  /// Called when memory for a message of that size is about to be allocated. Nullopt: it may be; a
+  /// text: the read fails with overloaded(text), which ends the connection.
   std::function<std::optional<std::string>(std::size_t bytes)> hold;
-  /// A message for which hold() admitted as many bytes is freed, or its read has failed.
+  /// Called when a message for which hold() admitted as many bytes is freed, or its read has
+  /// failed.
   std::function<void(std::size_t bytes)> release;
-  /// A whole message has arrived.
+  /// Called when a whole message has arrived.
   std::function<void()> arrived;
 };
 

@@ -1,6 +1,6 @@
-// What the users of a listening socket may hold of it at once, so that none of them can keep the
-// others out: connections, calls that have no answer yet, bytes of messages. Belongs to the
-// server's thread. Knows no sockets: rpc_server.cc asks it.
+// Counts what the users of a listening socket hold of it at once, so that none of them can keep the
+// others out: connections, calls that have no answer yet, bytes of messages. It belongs to the
+// server's thread and knows no sockets: rpc_server.cc asks it.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,14 @@ struct QuotaLimits {
                                   << 20;  ///< of messages that are on their way in or still in use
 };
 
-/// For clients: half of the files that the process may open, and no more than the limits as they
-/// are; the shares in it stay.
+/// Returns the limits for clients: half of the files that the process may open, and no more than
+/// the limits as they are; the shares in it stay.
 QuotaLimits client_limits(std::uint64_t files);
-/// For agents, whose socket nobody else opens: what clients and the controller's own files leave.
+/// Returns the limits for agents, whose socket nobody else opens: what clients and the controller's
+/// own files leave.
 QuotaLimits agent_limits(std::uint64_t files);
 
-/// How every refusal below begins: what a client knows it by.
+/// The words with which every refusal below begins, by which a client knows it.
 inline constexpr std::string_view kRefusalBegins = "too many ";
 
 /// Counts by user. Operators (root, the user that the controller runs as, SlurmUser) are bound by
@@ -47,7 +48,7 @@ class ConnectionQuota {
   void drop_bytes(UserId user, std::size_t bytes);
 
   std::uint32_t connections() const { return connections_; }
-  /// Users of whom anything is counted.
+  /// Returns the number of users of whom anything is counted.
   std::size_t users() const { return by_user_.size(); }
 
  private:

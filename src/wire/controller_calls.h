@@ -1,5 +1,5 @@
-// The calls of clients and agents as typed functions: what stands behind the RPC, and what a caller
-// uses.
+// The calls of clients and agents as typed functions: the server implements them, and a caller uses
+// them.
 #pragma once
 
 #include <kj/async.h>
@@ -17,15 +17,15 @@
 
 namespace muster {
 
-/// Until when a caller of `wait` wants to be kept waiting.
+/// The event until which a caller of `wait` waits.
 enum class WaitUntil : std::uint8_t { kStarted = 0, kEnded = 1, kStepEnded = 2 };
 
 /// What a caller of `wait` waits for.
 struct WaitFor {
   StepId what;  ///< the step counts for kStepEnded alone
   WaitUntil until = WaitUntil::kEnded;
-  /// As in StepView: where another step has the number, the answer is kNotFound. 0: whichever has
-  /// it.
+  /// The launch key, as in StepView: where another step has the number, the answer is kNotFound. 0:
+  /// whichever step has it.
   std::uint64_t launch_key = 0;
 };
 
@@ -45,7 +45,7 @@ struct LogAnswer {
 /// Sends one page; the promise is fulfilled when the next may be sent.
 using SendPage = std::function<kj::Promise<void>(const std::string& bytes)>;
 
-/// Implemented by the controller's gateway. Called on the thread of the connection.
+/// The controller's gateway implements these. They are called on the thread of the connection.
 class ClientCalls {
  public:
   virtual ~ClientCalls() = default;
@@ -54,10 +54,10 @@ class ClientCalls {
   virtual kj::Promise<std::optional<Error>> query(const Identity& identity, Query query,
                                                   SendPage send) = 0;
   virtual kj::Promise<WaitAnswer> wait(const Identity& identity, WaitFor wanted) = 0;
-  /// Lines of a trial's tasks. When there are none, forward, the answer is kept back until there
-  /// are some, the trial has ended, or `wait` is over. The query's bounds are brought down to what
-  /// one answer may hold. Errors: kNotFound when there is no such trial; kPermissionDenied: it is
-  /// not the caller's to read; as LogStore::read.
+  /// Returns lines of a trial's tasks. When there are none, forward, the answer is kept back until
+  /// there are some, the trial has ended, or `wait` is over. The query's bounds are brought down to
+  /// what one answer may hold. Errors: kNotFound when there is no such trial; kPermissionDenied: it
+  /// is not the caller's to read; as LogStore::read.
   virtual kj::Promise<Result<LogAnswer>> read_logs(const Identity& identity, LogQuery query,
                                                    Duration wait) = 0;
 };
@@ -69,24 +69,25 @@ class AgentSender {
   virtual void send(const ToAgent& message) = 0;
 };
 
-/// Implemented by the controller's core thread.
+/// The controller's core thread implements these.
 class AgentCalls {
  public:
   virtual ~AgentCalls() = default;
-  /// Errors are told to the agent. The sender lives as long as the connection.
+  /// Registers a node. The agent gets the errors. The sender lives as long as the connection.
   virtual Result<NodeIndex> agent_registered(const Identity& identity, const RegisterNode& hello,
                                              AgentSender& sender) = 0;
-  /// Whom a node that registers will serve: told to it with every answer.
+  /// Returns which cluster a node that registers will serve: each answer to a registration has it.
   virtual ClusterIdentity cluster_identity() const = 0;
-  /// From the agent that `sender` leads to: another one may have taken the node over meanwhile.
-  /// False: another agent has taken its place, and it is to register anew.
+  /// Handles a message from the agent that `sender` leads to: another one may serve the node by
+  /// now. False: another agent does, and this one is to register anew.
   virtual bool agent_message(NodeIndex node, AgentSender& sender, const FromAgent& message) = 0;
-  /// `unheard`: signals sent there of which nobody knows whether they arrived.
+  /// Says that an agent's connection is gone. `unheard`: signals sent there of which nobody knows
+  /// whether they arrived.
   virtual void agent_lost(NodeIndex node, AgentSender& sender,
                           const std::vector<SignalStep>& unheard) = 0;
-  /// The node's agent has received its part of the step's launch.
+  /// Says that the node's agent has received its part of the step's launch.
   virtual void agent_received(NodeIndex node, AgentSender& sender, const StepId& step) = 0;
-  /// An order that the node's agent does not take, and what it says: it is lost.
+  /// Says that the node's agent does not accept an order, and why: the order is lost.
   virtual void agent_refused(NodeIndex node, AgentSender& sender, const ToAgent& message,
                              const std::string& why) = 0;
 };

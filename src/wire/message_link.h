@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// One end of a connection. Sends in order without waiting, and without a bound on what waits;
-/// receives until the other side is gone. A message has at most kMessageMax bytes: a longer one
+/// One end of a connection. It sends in order without waiting, and without a bound on what waits;
+/// it receives until the other side is gone. A message has at most kMessageMax bytes: a longer one
 /// ends the receiver's run(). Thread: that of the event loop.
 class MessageLink final : private kj::TaskSet::ErrorHandler {
  public:

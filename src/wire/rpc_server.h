@@ -22,8 +22,8 @@ struct ServerOptions {
   std::size_t message_words_max =
       8U << 20;  ///< 64 MiB: what an experiment's code and what goes with it need
   std::size_t flow_limit_words = 32U << 20;  ///< of unanswered calls per connection
-  /// A connection that has no call under way and has been silent for so long is closed; zero:
-  /// never. Who waits has a call under way.
+  /// How long a connection that has no call under way may be silent before it is closed; zero: for
+  /// ever. A client that waits has a call under way.
   Duration idle_limit = {};
 };
 

@@ -43,7 +43,8 @@ enum class FrameKind : std::uint8_t {
 inline constexpr std::uint32_t kAllTasks = UINT32_MAX;
 inline constexpr std::size_t kFrameMax = 1U << 20;
 inline constexpr std::size_t kFrameHeader = 12;
-/// Input to one supervisor that it has not taken yet; srun goes over it by less than a frame.
+/// How many bytes of input one supervisor may have that it has not consumed yet; srun exceeds it by
+/// less than a frame.
 inline constexpr std::size_t kInputWindow = 1U << 20;
 
 struct Frame {
@@ -63,12 +64,12 @@ inline void append_frame(std::string& out, FrameKind kind, std::uint32_t task,
   out.append(payload);
 }
 
-/// Takes frames out of a stream of bytes.
+/// Reads frames from a stream of bytes.
 class FrameReader {
  public:
   void feed(std::string_view bytes) { buffer_.append(bytes); }
-  /// The next whole frame; nullopt: not there yet. Errors: kCorruption for an unknown kind or a
-  /// size over kFrameMax.
+  /// Returns the next whole frame; nullopt: it is not there yet. Errors: kCorruption for an unknown
+  /// kind or a size over kFrameMax.
   Result<std::optional<Frame>> next() {
     if (buffer_.size() - begin_ < kFrameHeader) return compact();
     const char* header = buffer_.data() + begin_;

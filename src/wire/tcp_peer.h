@@ -1,5 +1,5 @@
-// Who is at the other end of a TCP connection, as far as the kernel knows: by which callers are
-// counted and bounded.
+// Finds out who is at the other end of a TCP connection, as far as the kernel knows: callers are
+// counted and bounded by it.
 #pragma once
 
 #include <kj/async-io.h>
@@ -17,7 +17,8 @@ struct TcpPeer {
   bool is_on_this_machine = false;
   std::optional<UserId> user = std::nullopt;  ///< whose process it is, on this machine
 };
-/// Cost: one question to the kernel, however many connections there are. Source: sock_diag(7).
+/// Returns the peer. Cost: one question to the kernel, however many connections there are. Source:
+/// sock_diag(7).
 TcpPeer tcp_peer(kj::AsyncIoStream& connection);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// From waiting for other jobs to eligible, or to never.
+// Turns jobs that wait for other jobs into eligible ones, or into ones that can never start.
 #pragma once
 
 #include "engine/engine.h"
@@ -13,7 +13,7 @@ class DependencyRole {
 
   void load();
   void on_event(const Event& event);
-  /// Jobs wait to be looked at, because what they wait for has changed.
+  /// True when jobs wait to be looked at, because what they wait for has changed.
   bool has_affected() const { return index_.has_affected(); }
   /// Looks at them, as far as the turn's allowance goes.
   void decide_dependencies();

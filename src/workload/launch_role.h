@@ -1,5 +1,5 @@
-// Launches: from the order to the nodes' word that they run it, or the end with its cause. A launch
-// is a promise: within MusterLaunchTimeout there is a process, or an end.
+// Launches, from the order until the nodes report that they run it, or the end with its cause. A
+// launch is a promise: within MusterLaunchTimeout there is a process, or an end.
 #pragma once
 
 #include <map>
@@ -20,42 +20,45 @@ class LaunchRole {
  public:
   explicit LaunchRole(WorkloadRoles& roles);
 
-  /// The step is sent to its nodes once this turn's batch is durable, and watched from now on.
+  /// Orders a launch: the step is sent to its nodes once this turn's batch is durable, and watched
+  /// from now on.
   void order_launch(const StepId& step);
-  /// A step of the restored state that not all of its nodes have said to run.
+  /// Watches a step of the restored state that not all of its nodes have said to run.
   void watch_launch(const StepId& step);
-  /// Every part was heard of, or the step is over.
+  /// Forgets a launch of which every part was heard, or whose step is over.
   void forget_launch(const StepId& step);
-  /// Sends a step to its nodes: what is large of it in turn with others. False: it waits for blobs.
+  /// Sends a step to its nodes; what is large of it waits for its turn. False: it waits for blobs.
   /// Requires: it is durable.
   bool launch(const StepId& step);
-  /// Launches whose turn it is.
+  /// Sends launches whose turn it is.
   void serve_launches();
-  /// Launches may go that a turn had no time for.
+  /// True when launches may go for which a turn had no time.
   bool has_turns_left() const { return has_turns_left_; }
   void serve_turns_left();
   /// Ends launches that cannot be, and those whose time is over.
   void watch_launches();
-  /// Everybody's time begins anew: this process stood still.
+  /// Begins everybody's time anew, because this process stood still.
   void extend_all();
 
-  /// What was asked for by WorkloadPort::fetch_blob. An error ends the launches that wait for it.
+  /// Handles a blob that WorkloadPort::fetch_blob asked for. An error ends the launches that wait
+  /// for it.
   void on_blob(BlobId id, Result<Bytes> bytes);
   void store_blob(const BlobWrite& blob) { blobs_.put(blob.id, blob.bytes); }
-  /// The node's agent has received its part of the launch.
+  /// Called when the node's agent has received its part of the launch.
   void on_received(NodeIndex node, const StepId& step);
-  /// The node's agent does not take it, and says why.
+  /// Called when the node's agent does not accept the launch, with its reason.
   void on_refused(NodeIndex node, const LaunchStep& launch, const std::string& why);
-  /// The node's connection is over: what was on its way there is sent again when it registers.
+  /// Called when the node's connection is over: what was on its way there is sent again when it
+  /// registers.
   void forget_node(NodeIndex node) { queue_.forget(node); }
   bool is_waiting(const LaunchPart& part) const { return queue_.is_waiting(part); }
 
-  /// The step if it may still be launched; null: it is over, or its job ends.
+  /// Returns the step if it may still be launched; null: it is over, or its job ends.
   const StepState* find_launchable(const StepId& step) const;
 
  private:
   enum class Launch { kSent, kWaits, kDoomed };
-  /// What launches of late say to all their nodes, and what they were made of.
+  /// The parts that recent launches send to all their nodes alike, and what they were made of.
   struct CommonLaunchKey {
     std::uint64_t launch_key = 0;
     TimePoint end_time;
@@ -64,7 +67,7 @@ class LaunchRole {
     StepLayoutRef layout;
     friend bool operator==(const CommonLaunchKey&, const CommonLaunchKey&) = default;
   };
-  /// A launch that cannot be, until the next tick ends it.
+  /// A launch that cannot be carried out, until the next tick ends it.
   struct Doom {
     std::string why;
     std::uint64_t launch_key = 0;
@@ -92,14 +95,14 @@ class LaunchRole {
   ClusterState& state_;
   BlobCache blobs_;
   std::map<BlobId, std::set<StepId>> waiting_launches_;
-  /// What has come for a launch that waits for more: the cache may be too small for all that one
-  /// launch needs.
+  /// The blobs that have come for a launch that waits for more: the cache may be too small for all
+  /// that one launch needs.
   std::map<StepId, std::map<BlobId, Bytes>> fetched_;
   LaunchQueue queue_;
   std::map<StepId, std::pair<CommonLaunchKey, LaunchStep>> common_launches_;
   std::map<StepId, Bitmap> sent_;  ///< parts that were sent in their turn, of steps being launched
   bool has_turns_left_ = false;
-  /// When a step that no node has said to run yet is given up.
+  /// The times at which a step that no node has said to run yet is given up.
   std::map<StepId, TimePoint> launch_deadlines_;
   std::set<std::pair<TimePoint, StepId>> launch_watch_;
   std::map<StepId, Doom> doomed_launches_;

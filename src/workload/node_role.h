@@ -1,5 +1,5 @@
-// Nodes as their agents and their silence show them: registration, what agents report, nodes that
-// are drained, given up and heard again. What is kept here is derived: a controller that starts
+// Nodes as their agents' messages and their silence show them: registration, reports, nodes that
+// are drained, given up and heard again. What is stored here is derived: a controller that starts
 // learns it from the agents.
 #pragma once
 
@@ -20,42 +20,45 @@ class NodeRole {
   explicit NodeRole(WorkloadRoles& roles);
 
   void load();
-  /// A link for each node of the configuration.
+  /// Makes a link for each node of the configuration.
   void begin();
 
-  /// A node's agent has connected. Errors: kNotFound for an unknown name; kAlreadyExists while
-  /// another one is connected, or while another machine is the node; kFailedPrecondition for an
-  /// agent that belongs to another cluster; kUnavailable: this state is an older copy, and the
-  /// controller starts again.
+  /// Registers a node whose agent has connected. Errors: kNotFound for an unknown name;
+  /// kAlreadyExists while another one is connected, or while another machine is the node;
+  /// kFailedPrecondition for an agent that belongs to another cluster; kUnavailable: this state is
+  /// an older copy, and the controller starts again.
   Result<NodeIndex> on_register(const RegisterNode& hello);
-  /// False: the message is about what is not the node's, was logged and is not obeyed.
+  /// Handles a message. False: it is about what is not the node's, was logged and is not obeyed.
   bool on_agent(NodeIndex node, const FromAgent& message);
   void on_agent_lost(NodeIndex node);
-  /// Signals sent there of which nobody knows whether they arrived.
+  /// Handles signals that were sent there and of which nobody knows whether they arrived.
   void on_unheard(NodeIndex node, const std::vector<SignalStep>& signals);
-  /// A turn that comes late begins everybody's time anew; before anything is judged.
+  /// Begins everybody's time anew in a turn that comes late, before anything is judged.
   void notice_pause();
-  /// Nodes that are silent for too long are given up, a bounded number of jobs in a turn.
+  /// Gives up nodes that are silent for too long, a bounded number of jobs in a turn.
   void watch_nodes();
   bool is_watch_cut() const { return is_node_watch_cut_; }
   void resume_watch();
-  /// Just started, and nodes that were there before have not registered yet: one of them may know
-  /// that this state is an older copy, in which ids would be given twice. Ends by itself.
+  /// True just after a start, while nodes that were there before have not registered yet: one of
+  /// them may know that this state is an older copy, in which ids would be given twice. It ends by
+  /// itself.
   bool awaits_nodes() const;
 
-  /// An operator, or silence, has taken the node down: what runs there is to be ended.
+  /// Queues a node that an operator, or silence, has taken down: what runs there is ended.
   void queue_downed(NodeIndex node) { downed_.push_back(node); }
   bool has_downed() const { return !downed_.empty(); }
-  /// As far as the turn's allowance goes.
+  /// Ends jobs on such nodes, as far as the turn's allowance goes.
   void end_jobs_on_downed();
 
-  /// Sends the message, or keeps a signal that the node cannot take now. Requires: it is durable.
+  /// Sends the message, or stores a signal that the node cannot accept now. Requires: it is
+  /// durable.
   void send_or_store(NodeIndex node, const ToAgent& message);
-  /// The node failed to launch what `done` says.
+  /// Drains a node that failed to launch what `done` says.
   void drain_for_launch(NodeIndex node, const StepDone& done);
-  /// No job is to find out again what one has, until an operator has looked at the node.
+  /// Drains a node that is at fault, so that no job meets the fault again until an operator has
+  /// looked at it.
   void drain_for(NodeIndex node, const std::string& reason);
-  /// Whether the job's end may be judged by the clock: after a pause of our own its nodes are heard
+  /// True when the clock may judge the job's end: after a pause of our own its nodes are heard
   /// first, as long as they count as there.
   bool may_judge(const Job& job) const;
 

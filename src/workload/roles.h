@@ -1,5 +1,5 @@
 // The roles that the workload consists of, and what they share: each acts within a turn of the
-// engine, on the same state. A role calls another's public functions; what a role keeps is its own.
+// engine, on the same state. A role calls another's public functions; its data are its own.
 #pragma once
 
 #include <string>
@@ -24,9 +24,10 @@ struct WorkloadOptions {
   std::string version;
   Duration silence = Duration::seconds(5);  ///< after which a node counts as not responding
   Duration lease = Duration::seconds(60);   ///< of a client's allocation
-  /// What a client that ends its own job has to read the answer, and its caller to see it exit.
+  /// The time that a client which ends its own job has to read the answer, and its caller to see it
+  /// exit.
   Duration answer_grace = Duration::seconds(1);
-  /// What a client that signals its own job has to read the answer.
+  /// The time that a client which signals its own job has to read the answer.
   Duration signal_grace = Duration::milliseconds(100);
   LaunchQueue::Bounds launches = {};
 };

@@ -1,4 +1,4 @@
-// Runs and steps as agents name them.
+// Finds runs and steps by the names that agents give.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace muster {
 
-/// The job of that attempt with its run; null: it is over, or was never.
+/// Returns the job of that attempt with its run; null: it is over, or was never.
 const Job* running_job(const ClusterState& state, JobId id, std::uint32_t attempt);
-/// The step of the job's present run that was launched with that key. Null: it is over and
-/// forgotten, or what goes by its number was launched before an older copy of the state was put
-/// back; also for a null job.
+/// Returns the step of the job's present run that was launched with that key. Null: it is over and
+/// forgotten, or what has its number was launched before an older copy of the state was restored;
+/// also for a null job.
 const StepState* own_step(const Job* job, const StepId& id, std::uint64_t launch_key);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// From waiting to running: what the planner decided is committed, new jobs start in the turn that
-// brings them where that takes nothing from anybody, and the first step is made.
+// Brings jobs from waiting to running: what the planner decided is committed, new jobs start in the
+// turn that brings them where that delays nobody, and the first step is made.
 #pragma once
 
 #include <deque>
@@ -30,25 +30,25 @@ class StartRole final : public Feasibility {
 
   Status check_satisfiable(const JobSpec& spec,
                            const std::vector<PartitionIndex>& partitions) const override;
-  /// Refuses, in `reply`, an update that makes a waiting job impossible; of what was drafted from
-  /// event `from` on. A job that was impossible before may still be renamed.
+  /// Checks what was drafted from event `from` on, and refuses in `reply` an update that makes a
+  /// waiting job impossible. A job that was impossible before may still be renamed.
   void check_changes(const Draft& draft, std::size_t from, Reply& reply) const;
 
   void on_plan(const PlanResult& result);
-  /// The job is new, or something about it has changed: it may start in this turn.
+  /// Queues a job that is new, or about which something has changed: it may start in this turn.
   void queue_candidate(JobId job) { candidates_.push_back(job); }
-  /// Nodes have room that they had not.
+  /// Called when nodes have room that they had not.
   void mark_freed() { has_freed_ = true; }
   /// Starts what this turn can. False: more is to be tried, in this turn.
   bool settle();
-  /// A fresh turn: as many starts may be tried as fit into one.
+  /// Begins a turn, in which as many starts may be tried as fit into one.
   void begin_tries(std::size_t nodes) { tries_left_ = tries_per_turn(nodes); }
   bool has_starts_left() const;
   void before_flush(Seq seq);
 
  private:
-  /// Starts that a turn tries, what is left waits for the next: a try looks at every node, and
-  /// takes up to some 50 ns for each.
+  /// Returns how many starts a turn tries; what is left waits for the next. A try looks at every
+  /// node, and needs up to some 50 ns for each.
   static std::size_t tries_per_turn(std::size_t nodes);
   TimePoint now() const { return engine_.now(); }
   void start_candidates();

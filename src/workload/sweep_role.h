@@ -1,5 +1,5 @@
-// Requests about many jobs: a bounded part of each a turn, so that nobody else waits. Such a
-// request is not atomic: each part is a draft of its own.
+// Requests about many jobs. It does a bounded part of each a turn, so that nobody else waits. Such
+// a request is not atomic: each part is a draft of its own.
 #pragma once
 
 #include <deque>
@@ -15,11 +15,11 @@ class SweepRole {
  public:
   explicit SweepRole(WorkloadRoles& roles);
 
-  /// True: the command is such a request and is answered in its own time. A repeat of one that is
-  /// under way waits for the same answer.
+  /// Accepts the command where it is such a request, and answers it in its own time. A repeat of
+  /// one that is under way waits for the same answer.
   bool accept(const Command& command);
   bool has_work() const { return !sweeps_.empty(); }
-  /// Goes on with what is under way, as far as the turn's allowance goes.
+  /// Continues what is under way, as far as the turn's allowance goes.
   void on_work();
 
  private:

@@ -16,16 +16,18 @@ class TimerRole {
  public:
   explicit TimerRole(WorkloadRoles& roles);
 
-  /// What is over in the restored state, up to the batch `recovered`, leaves memory in its time.
+  /// Begins with a restored state: what is over in it, up to the batch `recovered`, leaves memory
+  /// in its time.
   void begin(Seq recovered);
   /// Sets the timers that the job's present condition asks for. Timers that no longer hold are
   /// dropped when they fire.
   void arm(const Job& job);
   void fire(const Timer& timer, const Job& job);
   void on_step_ended(const StepId& step);
-  /// History has all batches up to `seq` on stable storage: what ended in them may leave memory.
+  /// Called when history has all batches up to `seq` on stable storage: what ended in them may
+  /// leave memory.
   void on_history(Seq seq) { history_seq_ = seq; }
-  /// Jobs and steps whose time in memory is over leave it, a bounded number a turn.
+  /// Removes jobs and steps whose time in memory is over, a bounded number a turn.
   void evict();
 
  private:

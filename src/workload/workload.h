@@ -27,12 +27,12 @@ namespace muster {
 /// below, within a turn. Thread: the core's alone.
 class Workload final : public Module, public NodeSender {
  public:
-  /// Lifetime: engine, port and policy outlive it. `policy` is only stored: it may be constructed
-  /// later.
+  /// Holds references: engine, port and policy outlive it. `policy` is only stored: it may be
+  /// constructed later.
   Workload(WorkloadOptions options, Engine& engine, WorkloadPort& port, RunPolicy& policy);
   ~Workload() override;
 
-  /// For what comes from outside the engine; valid as long as the workload.
+  /// Returns a role for what comes from outside the engine; valid as long as the workload.
   NodeRole& nodes() { return nodes_; }
   const NodeRole& nodes() const { return nodes_; }
   LaunchRole& launches() { return launches_; }

@@ -7,21 +7,21 @@
 
 namespace muster {
 
-/// Called within a turn; an implementation must not call back into the controller.
+/// Its methods are called within a turn; an implementation must not call back into the controller.
 class WorkloadPort {
  public:
   virtual ~WorkloadPort() = default;
-  /// At once: what the message says is durable.
+  /// Sends a message at once: what it says is durable.
   virtual void send(NodeIndex node, const ToAgent& message) = 0;
-  /// The plan last given has become events up to `until`.
+  /// Says that the plan last given has become events up to `until`.
   virtual void plan_consumed(Seq until) = 0;
   /// Asks for a blob; LaunchRole::on_blob answers.
   virtual void fetch_blob(BlobId id) = 0;
-  /// The configuration file is to be read again, soon after this returns. Errors: what is wrong
+  /// Asks that the configuration file be read again, soon after this returns. Errors: what is wrong
   /// with the file; nothing changes then.
   virtual Status reconfigure() = 0;
-  /// A node has met a newer leader than this one: the state is an older copy. The controller is to
-  /// start again under an epoch beyond that.
+  /// Says that a node has met a newer leader than this one, so the state is an older copy: the
+  /// controller must start again under an epoch beyond that.
   virtual void lead_beyond(Epoch epoch) = 0;
 };
 

@@ -94,7 +94,7 @@ Status end_step(World& world, const Options& options, JobId job, std::uint32_t s
     world.send_from(NodeIndex(i), world.node(NodeIndex(i)).end(std::move(done)));
   }
   if (!is_found) return wrong("no process of " + options.name(0) + " runs there");
-  world.settle();
+  world.run_until_idle();
   return {};
 }
 

@@ -66,7 +66,7 @@ Status act_node(World& world, const Options& options) {
     if (!index) return wrong_act("no node " + name);
     TRY(act_on(world, *index, options.name(1), options));
   }
-  world.settle();
+  world.run_until_idle();
   return {};
 }
 

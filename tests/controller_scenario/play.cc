@@ -41,7 +41,7 @@ class Player {
     refuse_unread();
     line_ = act_line_;
     if (world_.is_stalled()) return fail("the journal stalls at the end: let a crash end that");
-    world_.settle();
+    world_.run_until_idle();
     audit();
     for (const std::string& fault : audit_replay(world_)) fail(fault);
   }

@@ -67,7 +67,7 @@ void World::begin(std::vector<EventBatchRef> stored, const Restart& how) {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     if (!nodes_[i].is_away) connect(NodeIndex(i));
   }
-  settle();
+  run_until_idle();
 }
 
 void World::restart(const Restart& how) {
@@ -92,13 +92,13 @@ void World::advance(std::int64_t to) {
     }
     if (seconds() % kLeaseSeconds == 0) renew_leases();
     rig_->pass(Duration::seconds(1));
-    settle();
+    run_until_idle();
   }
 }
 
 void World::stand_still(Duration span) {
   rig_->stand_still(span);
-  settle();
+  run_until_idle();
 }
 
 void World::renew_leases() {
@@ -141,7 +141,7 @@ void World::send(PreparedRequest request) {
   rig_->flush();
   rig_->work();
   collect_answers();
-  settle();
+  run_until_idle();
 }
 
 void World::collect_answers() {
@@ -153,7 +153,7 @@ void World::collect_answers() {
   for (const auto& [token, replies] : rig_->replies) waiting_.erase(token);
 }
 
-void World::settle() {
+void World::run_until_idle() {
   if (is_stalled_) return;
   for (int round = 0; round < kRoundsMax; ++round) {
     rig_->work();

@@ -69,7 +69,7 @@ class World {
   bool is_stalled() const { return is_stalled_; }
   void restart(const Restart& how);
   /// Lets nodes answer, searches decide and plans be made until nothing moves.
-  void settle();
+  void run_until_idle();
 
   // ---- nodes ----
   FakeNode& node(NodeIndex index) { return nodes_[index.value()]; }

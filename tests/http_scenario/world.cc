@@ -125,7 +125,7 @@ void World::deliver() {
 void World::run_until_quiet() {
   for (int i = 0; i < kRoundsMax; ++i) {
     const std::size_t before = site_.cluster().batches();
-    site_.cluster().settle();
+    site_.cluster().run_until_idle();
     deliver();
     if (site_.cluster().batches() == before) return;
   }

@@ -77,7 +77,7 @@ class MusterCallback(Callback):  # type: ignore[misc]
         start = self._context.info.latest_checkpoint
         if start is None or self._context.info.is_warm_start:
             return None
-        return str(self._context.checkpoint.keep_path(start) / FILE)
+        return str(self._context.checkpoint.hold_path(start) / FILE)
 
     # ---- what Lightning calls ----
 
@@ -90,7 +90,7 @@ class MusterCallback(Callback):  # type: ignore[misc]
         self._load_weights(pl_module)  # of a module that is built late
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._take_back_signal()
+        self._restore_signal()
         start = self._context.info.latest_checkpoint
         if start is None or self._context.info.is_warm_start:
             return
@@ -149,7 +149,7 @@ class MusterCallback(Callback):  # type: ignore[misc]
             load_weights(pl_module, read_tensors(folder / FILE)["state_dict"], start)
         self._is_begun = True
 
-    def _take_back_signal(self) -> None:
+    def _restore_signal(self) -> None:
         """Lightning ends with an exception upon SIGTERM, at some later point; here it asks for a stop in good order."""
         is_ours = isinstance(getattr(self._handler, "__self__", None), SignalSource)
         if is_ours and threading.current_thread() is threading.main_thread():

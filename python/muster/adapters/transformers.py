@@ -54,7 +54,7 @@ class MusterCallback(TrainerCallback):  # type: ignore[misc]
         start = self._context.info.latest_checkpoint
         if start is None or self._context.info.is_warm_start:
             return None
-        return str(self._context.checkpoint.keep_path(start))
+        return str(self._context.checkpoint.hold_path(start))
 
     # ---- what the Trainer calls ----
 

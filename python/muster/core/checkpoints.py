@@ -25,13 +25,13 @@ class CheckpointContext:
     """Any rank may read. Writes with `shard=True` are called by all ranks together, others and deletions by rank 0."""
 
     def __init__(self, distributed: DistributedContext, storage: Storage, registry: Optional[CheckpointRegistry],
-                 settle_metrics: Callable[[], None]) -> None:
-        """`registry` is rank 0's. `settle_metrics` runs before a checkpoint becomes whole, so that the metrics which led
+                 drain_metrics: Callable[[], None]) -> None:
+        """`registry` is rank 0's. `drain_metrics` runs before a checkpoint becomes whole, so that the metrics which led
         there are kept too."""
         self._distributed = distributed
         self._storage = storage
         self._registry = registry
-        self._settle_metrics = settle_metrics
+        self._drain_metrics = drain_metrics
         self._kept = ExitStack()
 
     def upload(self, ckpt_dir: Optional[PathLike], metadata: Optional[Mapping[str, Any]] = None, *, shard: bool = False,
@@ -70,7 +70,7 @@ class CheckpointContext:
                 try:
                     yield stage, write.uuid
                 except Exception as error:
-                    write.tell_failure("write its files", error)
+                    write.send_failure("write its files", error)
                     raise
                 files = write.agree("list its files", lambda: _listed(stage, None, may_link=False))
                 write.share(files, stage, is_staged=True)
@@ -84,7 +84,7 @@ class CheckpointContext:
             raise NotChiefError(f"rank {self._distributed.rank} writes a checkpoint that is not sharded; only rank 0 "
                                 "does, or all ranks with shard=True")
         ranks = self._distributed if shard else DistributedContext.single()
-        return _Write(ranks, self._storage, self._registry, self._settle_metrics, metadata)
+        return _Write(ranks, self._storage, self._registry, self._drain_metrics, metadata)
 
     @contextmanager
     def restore_path(self, uuid: str) -> Iterator[Path]:
@@ -96,7 +96,7 @@ class CheckpointContext:
         with self._storage.restored(str(uuid)) as folder:
             yield folder
 
-    def keep_path(self, uuid: str) -> Path:
+    def hold_path(self, uuid: str) -> Path:
         """As restore_path, until the context ends: for who reads it later. Errors: as restore_path."""
         return self._kept.enter_context(self._storage.restored(str(uuid)))
 
@@ -207,12 +207,12 @@ class _Write:
     """
 
     def __init__(self, ranks: DistributedContext, storage: Storage, registry: Optional[CheckpointRegistry],
-                 settle_metrics: Callable[[], None], metadata: Optional[Mapping[str, Any]]) -> None:
+                 drain_metrics: Callable[[], None], metadata: Optional[Mapping[str, Any]]) -> None:
         self.rank = ranks.rank
         self._ranks = ranks
         self._storage = storage
         self._registry = registry
-        self._settle_metrics = settle_metrics
+        self._drain_metrics = drain_metrics
         self._resources: Dict[str, int] = {}
         self._state = "begun"
         self.uuid = ""
@@ -247,11 +247,11 @@ class _Write:
         try:
             mine = work()
         except Exception as error:  # pylint: disable=broad-except
-            self.tell_failure(step, error)
+            self.send_failure(step, error)
             raise
         return self._answers(mine, None)
 
-    def tell_failure(self, step: str, error: Exception) -> None:
+    def send_failure(self, step: str, error: Exception) -> None:
         try:
             self._answers(None, f"could not {step}: {type(error).__name__}: {error}")
         except MusterError:
@@ -270,7 +270,7 @@ class _Write:
         try:
             stage = self._storage.stage(self.uuid, self.rank if self._ranks.size > 1 else None)
         except Exception as error:
-            self.tell_failure("make its folder", error)
+            self.send_failure("make its folder", error)
             raise
         try:
             yield stage
@@ -298,7 +298,7 @@ class _Write:
     def _finished(self) -> None:
         if self._registry is None:
             return
-        self._settle_metrics()
+        self._drain_metrics()
         self._storage.finish(self.uuid, self._metadata, self._resources)
         self._state = "whole"
         self._registry.complete(self.uuid, self._metadata, self._resources)

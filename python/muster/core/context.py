@@ -67,7 +67,7 @@ class Context:
         record = None if backend is None else backend.record
         self.train = TrainContext(rank, info.run_id, info.run_dir, backend,
                                   environment.searcher_metric)
-        self.checkpoint = CheckpointContext(distributed, storage, registry, self.train.settle)
+        self.checkpoint = CheckpointContext(distributed, storage, registry, self.train.drain)
         self.searcher = SearcherContext(self.train, rank, environment.max_length, environment.searcher_metric)
         self.profiler = ProfilerContext(self.train, rank, node=environment.node or "", wish=environment.profiling)
         self.train.on_batches(self.profiler.follow)

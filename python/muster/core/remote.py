@@ -110,12 +110,12 @@ class _Courier:
     def _run(self) -> None:
         while True:
             with self._changed:
-                entry = self._taken()
+                entry = self._next_due()
                 while entry is None:
                     if self._is_closing and not self._due:
                         return
                     self._changed.wait(self._pause_s())
-                    entry = self._taken()
+                    entry = self._next_due()
             kind, path, body = entry
             try:
                 self._session.call("POST", path, body)
@@ -124,7 +124,7 @@ class _Courier:
                 with self._changed:
                     self.failures.append(error)
 
-    def _taken(self) -> Optional[Tuple[str, str, Optional[Mapping[str, Any]]]]:
+    def _next_due(self) -> Optional[Tuple[str, str, Optional[Mapping[str, Any]]]]:
         now = time.monotonic()
         for kind, (not_before, path, body) in self._due.items():
             if self._is_closing or not_before <= now:

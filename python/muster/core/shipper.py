@@ -34,7 +34,7 @@ class Shipper:
         """`keeper`: what is to blame, in messages, when the sink hangs for longer than `write_timeout_s`."""
         self._sink = sink
         self._rows_waiting_max = rows_waiting_max
-        self._keeper = keeper
+        self._storage_name = keeper
         self._write_timeout_s = write_timeout_s
         self._queue: "queue.Queue[_Entry]" = queue.Queue(rows_waiting_max)
         self._failure: Optional[Exception] = None     # final
@@ -52,10 +52,10 @@ class Shipper:
     def flush(self) -> None:
         """Returns when all that was put before is durable. Errors: as `put`."""
         self._check()
-        self.settle()
+        self.drain()
         self._check()
 
-    def settle(self) -> None:
+    def drain(self) -> None:
         """Returns when all that was put before is durable or has failed; who hears of a failure is the next `put`.
 
         Errors: StorageError when the disk hangs.
@@ -65,7 +65,7 @@ class Shipper:
             return
         self._enqueue(barrier)
         if not barrier.wait(self._write_timeout_s):
-            raise StorageError(f"metrics were not written within {self._write_timeout_s:g} s: {self._keeper} hangs")
+            raise StorageError(f"metrics were not written within {self._write_timeout_s:g} s: {self._storage_name} hangs")
 
     def close(self) -> None:
         """Ships what is left and ends the thread. Errors: a failure that no call has raised yet, or a final one."""
@@ -75,7 +75,7 @@ class Shipper:
         self._enqueue(None)
         self._thread.join(self._write_timeout_s)
         if self._thread.is_alive():
-            raise StorageError(f"metrics were not written within {self._write_timeout_s:g} s: {self._keeper} hangs")
+            raise StorageError(f"metrics were not written within {self._write_timeout_s:g} s: {self._storage_name} hangs")
         self._raise_failure()
 
     def _check(self) -> None:
@@ -96,7 +96,7 @@ class Shipper:
             self._queue.put(entry, timeout=self._write_timeout_s)
         except queue.Full:
             raise StorageError(f"{self._rows_waiting_max} metric reports wait for {self._write_timeout_s:g} s: "
-                               f"{self._keeper} hangs") from None
+                               f"{self._storage_name} hangs") from None
 
     def _run(self) -> None:
         is_ending = False

@@ -270,11 +270,11 @@ class StarChief:
                     self._fail(f"{_ranks_text(set(range(self._size)) - set(values))} did not call {name} within "
                                f"{self._timeout_s:g} s")
                 for entry, _ in ready:
-                    values[entry.data] = self._take(entry.data, name, deadline)
+                    values[entry.data] = self._receive(entry.data, name, deadline)
                     selector.unregister(entry.fileobj)
         return [values[rank] for rank in range(self._size)]
 
-    def _take(self, rank: int, name: str, deadline: float) -> Any:
+    def _receive(self, rank: int, name: str, deadline: float) -> Any:
         try:
             kind, number, value = _receive_frame(self._peers[rank], deadline)
         except socket.timeout:
@@ -349,13 +349,13 @@ class StarWorker:
         with self._lock:
             self._begin()
             self._give("allgather", payload)
-            values: List[Any] = self._take("allgather")
+            values: List[Any] = self._receive("allgather")
             return values
 
     def broadcast(self, _value: Any) -> Any:
         with self._lock:
             self._begin()
-            return self._take("broadcast")
+            return self._receive("broadcast")
 
     def _begin(self) -> None:
         if self._failure is not None:
@@ -369,9 +369,9 @@ class StarWorker:
         except socket.timeout:
             self._fail(f"rank 0 did not take what rank {self._rank} sent for {name} within {self._timeout_s:g} s")
         except OSError:
-            self._take(name)  # its last word says why it closed
+            self._receive(name)  # its last word says why it closed
 
-    def _take(self, name: str) -> Any:
+    def _receive(self, name: str) -> Any:
         try:
             kind, number, value = _receive_frame(self._chief, time.monotonic() + self._timeout_s)
         except socket.timeout:
@@ -379,7 +379,7 @@ class StarWorker:
                        "did not come")
         except _Unreadable as error:
             message = f"rank 0 sent a value for {name} that rank {self._rank} cannot read: {error}"
-            self._tell(message)
+            self._send_failure(message)
             self._fail(message)
         except (OSError, EOFError) as error:
             self._fail(f"rank 0 went away during {name}: its process ended or closed its context ({error})")
@@ -388,11 +388,11 @@ class StarWorker:
         if (kind, number) != (KINDS[name], self._number):
             message = (f"ranks disagree: call {self._number} of rank {self._rank} is {name}, "
                        f"call {number} of rank 0 is {_NAMES.get(kind, kind)}")
-            self._tell(message)
+            self._send_failure(message)
             self._fail(message)
         return value
 
-    def _tell(self, message: str) -> None:
+    def _send_failure(self, message: str) -> None:
         try:
             _send(self._chief, _frame(_FAILURE, self._number, _pickled(message)), time.monotonic() + 1.0)
         except OSError:

@@ -32,7 +32,7 @@ class TrainContext:
         self._run_dir = run_dir
         self._searcher_metric = searcher_metric
         self._backend = backend
-        self._tell_batches: Optional[Callable[[int], None]] = None
+        self._report_batches: Optional[Callable[[int], None]] = None
         self._shipper = None if backend is None else Shipper(
             backend.metrics, backend.write_timeout_s, backend.rows_waiting_max, backend.keeper)
 
@@ -42,9 +42,9 @@ class TrainContext:
                                 "`if context.distributed.rank == 0`")
         return self._backend
 
-    def on_batches(self, tell: Callable[[int], None]) -> None:
-        """`tell` hears how many batches are trained, with every report of rank 0's."""
-        self._tell_batches = tell
+    def on_batches(self, report: Callable[[int], None]) -> None:
+        """`report` is called with how many batches are trained, with every report of rank 0's."""
+        self._report_batches = report
 
     # ---- metrics ----
 
@@ -75,8 +75,8 @@ class TrainContext:
                              "beside batch metrics; name it otherwise")
         if group == VALIDATION:
             self._check_searched(encoded, metrics)
-        if self._tell_batches is not None:
-            self._tell_batches(steps)
+        if self._report_batches is not None:
+            self._report_batches(steps)
         self._put(MetricRow(self._run, group, steps, now(), encoded, batches))
 
     def _check_searched(self, encoded: Mapping[str, values.Scalar],
@@ -99,10 +99,10 @@ class TrainContext:
         assert self._shipper is not None
         self._shipper.flush()
 
-    def settle(self) -> None:
+    def drain(self) -> None:
         """As `flush`, but leaves failures to the next report. Nothing on ranks other than 0."""
         if self._shipper is not None:
-            self._shipper.settle()
+            self._shipper.drain()
 
     # ---- the run ----
 

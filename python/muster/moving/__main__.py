@@ -106,7 +106,7 @@ def _reader(options: argparse.Namespace, progress: Progress) -> Reader:
     has_metrics = not options.without_metrics
     if options.dump is not None:
         return DumpReader(open_dump(options.dump), options.experiments, has_metrics)
-    web = MasterWeb(options.url, _line_in(options.token_file) if options.token_file else None, note=progress.note)
+    web = MasterWeb(options.url, _line_in(options.token_file) if options.token_file else None, note=progress.log)
     if options.user:
         web.login(options.user, _line_in(options.password_file) if options.password_file else getpass.getpass(f"Password of {options.user}: "))
     elif not options.token_file:
@@ -144,7 +144,7 @@ def _opened(options: argparse.Namespace, source: Record) -> Optional[StateFile]:
     return StateFile(path, str(source["id"]), _target_name(options))
 
 
-def _tell(transfer: Transfer, reader: Reader, source: Record, options: argparse.Namespace) -> None:
+def _print_summary(transfer: Transfer, reader: Reader, source: Record, options: argparse.Namespace) -> None:
     counts = transfer.counts
     columns: List[Tuple[str, "dict[str, int]"]] = [("read", counts.read)]
     if not options.dry_run and not getattr(options, "out", None):
@@ -170,8 +170,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
         state = _opened(options, source)
         place = state.place if state else None
         if place is not None:
-            progress.note(f"goes on after record {place.records} of {place.section}; remove {options.state or 'the file of its state'} to begin anew")
-        transfer = Transfer(source, _target(options, place is not None), state, progress.note)
+            progress.log(f"goes on after record {place.records} of {place.section}; remove {options.state or 'the file of its state'} to begin anew")
+        transfer = Transfer(source, _target(options, place is not None), state, progress.log)
         transfer.run(progress.watch(placed_records(reader, place)))
     except MovingError as error:
         print(f"muster: {error}", file=sys.stderr)
@@ -181,7 +181,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         return 1
     if state:
         state.remove()
-    _tell(transfer, reader, source, options)
+    _print_summary(transfer, reader, source, options)
     return 1 if transfer.counts.refused or transfer.counts.too_long else 0
 
 

@@ -7,8 +7,8 @@ import tempfile
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from muster.moving.dump import Dump, Row, array_of
-from muster.moving.records import (CHECKPOINT_STATES, ENDED, FORMAT, MovingError, Record, Section, metrics_of, object_of, place_of, run_in,
-                                   sizes_of, state_of, time_of, trial_state, whole)
+from muster.moving.records import (CHECKPOINT_STATES, ENDED, FORMAT, MovingError, Record, Section, metrics_of, object_of, run_in,
+                                   sizes_of, state_of, storage_location, time_of, trial_state, whole)
 
 METRIC_TABLES = {"raw_steps": "training", "raw_validations": "validation", "generic_metrics": None, "system_metrics": None, "metrics": None}
 """Partitions of `metrics`, and the group that a row without one belongs to; None: such a row has one."""
@@ -88,7 +88,7 @@ class DumpReader:
                 self._leave_out(f"experiments in state {row['state']}")
                 continue
             self._experiments.add(number)
-            storage = place_of(object_of(_json(row, "config")).get("checkpoint_storage"))
+            storage = storage_location(object_of(_json(row, "config")).get("checkpoint_storage"))
             self._storages[number] = known.setdefault(json.dumps(storage, sort_keys=True), storage)
 
     def _read_experiments(self) -> Iterator[Record]:
@@ -204,7 +204,7 @@ class DumpReader:
         for kind in ("shared_fs", "s3", "gcs", "azure", "directory"):
             for row in self._dump.rows(f"storage_backend_{kind}"):
                 facts = {name: value for name, value in row.items() if name != "id" and not (kind == "shared_fs" and name == "container_path")}
-                by_kind[kind, _id(row, "id")] = place_of({"type": kind, **facts})
+                by_kind[kind, _id(row, "id")] = storage_location({"type": kind, **facts})
         out: Dict[Optional[int], Any] = {}
         for row in self._dump.rows("storage_backend"):
             for (kind, number), place in by_kind.items():

@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterator, List, Optional, Set
 
 from muster.moving.determined_web import MasterWeb, NotThere, named
 from muster.moving.records import (CHECKPOINT_STATES, ENDED, FORMAT, GROUP_NAMES, PROFILING_GROUPS, MovingError, Record, Section,
-                                   metrics_of, object_of, place_of, run_in, sizes_of, state_of, time_of, trial_state,
+                                   metrics_of, object_of, run_in, sizes_of, state_of, storage_location, time_of, trial_state,
                                    whole)
 
 
@@ -171,7 +171,7 @@ class RestReader:
             yield {"kind": "checkpoint", "uuid": str(shown["uuid"]).lower(), "trial": trial, "run": run_in(shown.get("allocationId")),
                    "state": state, "steps_completed": whole(metadata.get("steps_completed")) or 0, "time": time_of(shown.get("reportTime")),
                    "metadata": metadata, "resources": sizes_of(shown.get("resources")),
-                   "storage": place_of(config.get("checkpoint_storage"))}
+                   "storage": storage_location(config.get("checkpoint_storage"))}
 
     # ---- models ----
 

@@ -104,7 +104,7 @@ def object_of(value: Any) -> Dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def place_of(storage: Any) -> Optional[Dict[str, Any]]:
+def storage_location(storage: Any) -> Optional[Dict[str, Any]]:
     """A checkpoint_storage without keys and without what is kept; None when it does not say where."""
     kept = {name: value for name, value in object_of(storage).items()
             if value not in (None, "") and name not in _KEYS and not name.startswith("save_") and name != "propagation"}

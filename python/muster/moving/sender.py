@@ -39,14 +39,14 @@ class Counts:
 
 
 class Target(Protocol):
-    def take(self, body: bytes) -> Dict[str, Any]:
+    def send(self, body: bytes) -> Dict[str, Any]:
         """Durable when it returns; the answer is as the controller's. Errors: MovingError."""
 
 
 class Nowhere:
     """For a summary alone."""
 
-    def take(self, body: bytes) -> Dict[str, Any]:
+    def send(self, body: bytes) -> Dict[str, Any]:
         return {}
 
 
@@ -61,7 +61,7 @@ class FileTarget:
         except OSError as error:
             raise MovingError(f"{path}: {error.strerror}") from error
 
-    def take(self, body: bytes) -> Dict[str, Any]:
+    def send(self, body: bytes) -> Dict[str, Any]:
         source, *lines = body.splitlines(keepends=True)
         kept = [line for line in lines if not json.loads(line).get("again")]
         self._file.write(b"".join(kept if self._has_source else [source, *kept]))
@@ -82,7 +82,7 @@ class ControllerTarget:
         self._url = url
         self._session = Session(url, token, RETRY_TIMEOUT_S, is_user=True)
 
-    def take(self, body: bytes) -> Dict[str, Any]:
+    def send(self, body: bytes) -> Dict[str, Any]:
         try:
             return self._session.call("POST", "/muster/import", body, TIMEOUT_S)
         except ControllerError as error:
@@ -98,7 +98,7 @@ class ControllerTarget:
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """How far the target has come: records of a section, and sections before it."""
     section: str
     records: int
@@ -111,13 +111,13 @@ class StateFile:
         """Errors: MovingError when the file is of another import."""
         self._path = path
         self._facts = {"source": source, "target": target}
-        self.place: Optional[Place] = None
+        self.place: Optional[Position] = None
         self.context: List[Record] = []
         if not path.exists():
             return
         try:
             known = json.loads(path.read_text())
-            self.place = Place(known["section"], known["records"])
+            self.place = Position(known["section"], known["records"])
             self.context = list(known["context"])
             facts = {name: known[name] for name in self._facts}
         except (ValueError, KeyError, TypeError) as error:
@@ -126,7 +126,7 @@ class StateFile:
             raise MovingError(f"{path} is the state of an import from {facts['source']} to {facts['target']}; name another file with --state, or "
                               "remove it")
 
-    def keep(self, place: Place, context: List[Record]) -> None:
+    def save(self, place: Position, context: List[Record]) -> None:
         """`context`: what every body has to repeat."""
         self.place, self.context = place, context
         fresh = self._path.with_name(self._path.name + ".new")
@@ -141,26 +141,26 @@ class StateFile:
         self._path.unlink(missing_ok=True)
 
 
-def placed_records(reader: Reader, begin: Optional[Place]) -> Iterator[Tuple[Place, Record]]:
+def placed_records(reader: Reader, begin: Optional[Position]) -> Iterator[Tuple[Position, Record]]:
     """Each record with the place that is reached when it has been taken."""
     for section in reader.sections(begin and begin.section):
         skipped = begin.records if begin is not None and section.name == begin.section else 0
         for number, record in enumerate(section.records(), start=1):
             if number > skipped:
-                yield Place(section.name, number), record
+                yield Position(section.name, number), record
 
 
 class Transfer:
     """From records to bodies, and what became of them."""
 
-    def __init__(self, source: Record, target: Target, state: Optional[StateFile], note: Callable[[str], None]) -> None:
+    def __init__(self, source: Record, target: Target, state: Optional[StateFile], log: Callable[[str], None]) -> None:
         self.counts = Counts()
         self._target = target
         self._state = state
-        self._note = note
+        self._log = log
         self._source_line = line_of(source)
         self._context: List[Record] = list(state.context) if state is not None else []
-        self._place: Optional[Place] = None
+        self._place: Optional[Position] = None
         self._begin_body()
 
     def _begin_body(self) -> None:
@@ -168,14 +168,14 @@ class Transfer:
         self._size = sum(map(len, self._lines))
         self._repeated = len(self._lines)
 
-    def run(self, records: Iterable[Tuple[Place, Record]]) -> None:
+    def run(self, records: Iterable[Tuple[Position, Record]]) -> None:
         """Errors: MovingError."""
         for place, record in records:
             line = line_of(record)
             self.counts.add("read", {record["kind"]: 1})
             if len(line) + sum(map(len, self._lines[:self._repeated])) > BODY_MAX:
                 self.counts.too_long += 1
-                self._note(f"left out, as it has {len(line)} bytes alone: {_shown(record)}")
+                self._log(f"left out, as it has {len(line)} bytes alone: {_shown(record)}")
                 self._place = place
                 continue
             if self._size + len(line) > BODY_MAX or len(self._lines) - self._repeated >= RECORDS_MAX:
@@ -189,23 +189,23 @@ class Transfer:
 
     def _send(self) -> None:
         if len(self._lines) > self._repeated:
-            answer = self._target.take(b"".join(self._lines))
+            answer = self._target.send(b"".join(self._lines))
             self.counts.add("imported", answer.get("imported") or {})
             self.counts.add("skipped", answer.get("skipped") or {})
             for refused in answer.get("refused") or []:
-                self._tell_refused(int(refused.get("line") or 0), refused.get("reason"))
+                self._report_refused(int(refused.get("line") or 0), refused.get("reason"))
         if self._place is not None and self._state is not None:
-            self._state.keep(self._place, self._context)
+            self._state.save(self._place, self._context)
         self._begin_body()
 
-    def _tell_refused(self, number: int, reason: Any) -> None:
+    def _report_refused(self, number: int, reason: Any) -> None:
         self.counts.refused += 1
         if self.counts.refused > REASONS_SHOWN:
             return
         line = self._lines[number - 1] if 0 < number <= len(self._lines) else b"{}"
-        self._note(f"refused: {_shown(json.loads(line))}: {reason}")
+        self._log(f"refused: {_shown(json.loads(line))}: {reason}")
         if self.counts.refused == REASONS_SHOWN:
-            self._note("further refusals are only counted")
+            self._log("further refusals are only counted")
 
 
 def _shown(record: Mapping[str, Any]) -> str:
@@ -223,13 +223,13 @@ class Progress:
         self._next = time.monotonic() + period_s
         self._count = 0
 
-    def note(self, text: str) -> None:
+    def log(self, text: str) -> None:
         print(f"muster: {text}", file=sys.stderr, flush=True)
 
-    def watch(self, records: Iterable[Tuple[Place, Record]]) -> Iterator[Tuple[Place, Record]]:
+    def watch(self, records: Iterable[Tuple[Position, Record]]) -> Iterator[Tuple[Position, Record]]:
         for place, record in records:
             self._count += 1
             if time.monotonic() >= self._next:
                 self._next = time.monotonic() + self._period_s
-                self.note(f"{self._count} records read, now {place.section}")
+                self.log(f"{self._count} records read, now {place.section}")
             yield place, record

@@ -62,7 +62,7 @@ class Callbacks:
                 raise TypeError(f"callback {name!r} is a {type(callback).__name__}; derive it from PyTorchCallback")
         self._named = dict(named)
 
-    def tell(self, event: str, *args: Any) -> None:
+    def notify(self, event: str, *args: Any) -> None:
         for callback in self._named.values():
             getattr(callback, event)(*args)
 

@@ -137,12 +137,12 @@ class ShardedLoader:
         Requires: an earlier iteration of the same loader is not used any more.
         """
         self._sampler.epoch, self._sampler.first_step = epoch, first_step
-        with random_state.kept():
+        with random_state.preserved():
             batches = iter(self._loader)
         return self._draws(batches)
 
     def _draws(self, batches: Iterator[Any]) -> Iterator[Draw]:
         for step, keys in self._sampler.steps():
-            with random_state.kept() if self._is_seeding else nullcontext():
+            with random_state.preserved() if self._is_seeding else nullcontext():
                 batch = next(batches)
             yield Draw(batch, len(keys), self._sampler.order.records(step))

@@ -176,13 +176,13 @@ class _Fit:
             if start is not None and is_warm:
                 self._warm_start(start)
             saved = None if start is None or is_warm else self._resume(start)
-            self._callbacks.tell("on_trial_startup", self._state.position.batches, start)
+            self._callbacks.notify("on_trial_startup", self._state.position.batches, start)
             self._begin(saved)
             is_completed = self._is_over() or self._train()
             if is_completed:
                 self._complete()
         finally:
-            self._callbacks.tell("on_trial_shutdown")
+            self._callbacks.notify("on_trial_shutdown")
         return FitResult(is_completed, self._state.position, None if is_completed else self._core.preempt.reason,
                          self._checkpoint, start, self._inexact, dict(self._metrics))
 
@@ -216,7 +216,7 @@ class _Fit:
 
     def _begin(self, saved: Optional[Mapping[str, Any]]) -> None:
         if saved is not None:
-            self._callbacks.tell("on_checkpoint_load_start", saved)
+            self._callbacks.notify("on_checkpoint_load_start", saved)
             self._saved.load_shared(saved)
             return
         for model in self._context.models:
@@ -229,7 +229,7 @@ class _Fit:
 
     def _train(self) -> bool:
         """Whether it came to its end; otherwise it was stopped."""
-        self._callbacks.tell("on_training_start")
+        self._callbacks.notify("on_training_start")
         is_first = True
         while True:
             position = self._state.position
@@ -238,7 +238,7 @@ class _Fit:
                 self._set_random()
                 is_first = False
             if position.epoch_batches == 0:
-                self._callbacks.tell("on_training_epoch_start", position.epochs)
+                self._callbacks.notify("on_training_epoch_start", position.epochs)
             for draw in batches:
                 self._train_batch(draw)
                 is_over = self._end_batch(position)
@@ -260,7 +260,7 @@ class _Fit:
         if self._can_validate and not self._state.is_validated:
             self._validate()
             self._save()
-        self._callbacks.tell("on_training_end")
+        self._callbacks.notify("on_training_end")
         if self._reports:
             self._core.train.report_progress(1.0)
             if self._settings.metric is not None and self._state.latest is not None:
@@ -297,7 +297,7 @@ class _Fit:
         if is_report_due:
             self._report()
         if is_epoch_end:
-            self._callbacks.tell("on_training_epoch_end", before.epochs)
+            self._callbacks.notify("on_training_epoch_end", before.epochs)
         is_best = self._validate() if is_validation_due else False
         if self._is_end_requested(is_report_due or is_validation_due or is_epoch_end):
             self._state.is_ended = True
@@ -338,7 +338,7 @@ class _Fit:
             self._core.train.report_training_metrics(self._state.position.batches, metrics)
             self._core.train.report_progress(
                 self._settings.max_length.progress(self._state.position, self._loader.steps))
-        self._callbacks.tell("on_training_workload_end", metrics)
+        self._callbacks.notify("on_training_workload_end", metrics)
 
     def _validate(self) -> bool:
         """Whether the result is the best so far, by the metric that is judged."""
@@ -346,7 +346,7 @@ class _Fit:
         if self._validation_loader is None:
             recipe = _loader("build_validation_data_loader", self._trial.build_validation_data_loader())
             self._validation_loader = self._sharded(recipe, is_training=False)
-        self._callbacks.tell("on_validation_start")
+        self._callbacks.notify("on_validation_start")
         modes = [modes_of(model) for model in context.models]
         for model in context.models:
             model.eval()
@@ -358,7 +358,7 @@ class _Fit:
         self._state.is_validated = True
         if self._reports:
             self._core.train.report_validation_metrics(self._state.position.batches, metrics)
-        self._callbacks.tell("on_validation_end", metrics)
+        self._callbacks.notify("on_validation_end", metrics)
         return self._judge(metrics)
 
     def _evaluated(self, loader: ShardedLoader) -> Dict[str, Any]:
@@ -390,13 +390,13 @@ class _Fit:
 
     def _save(self) -> None:
         shared = self._saved.shared()
-        self._callbacks.tell("on_checkpoint_save_start", shared)
+        self._callbacks.notify("on_checkpoint_save_start", shared)
         metadata = {"steps_completed": self._state.position.batches, "framework": "muster.pytorch",
                     "trial": type(self._trial).__qualname__, "epochs": self._state.position.epochs}
         with self._core.checkpoint.store_path(metadata if self._is_chief else None, shard=True) as (folder, uuid):
             self._saved.write(folder, self._state, shared)
-            self._callbacks.tell("on_checkpoint_write_end", folder)
-        self._callbacks.tell("on_checkpoint_upload_end", uuid)
+            self._callbacks.notify("on_checkpoint_write_end", folder)
+        self._callbacks.notify("on_checkpoint_upload_end", uuid)
         self._checkpoint = uuid
         if self._settings.is_test:
             self._checkpoint = None

@@ -77,7 +77,7 @@ def link(folder: Path, runs: Sequence[Mapping[str, Any]]) -> int:
     return len(linked)
 
 
-def _keep_linked(folder: Path, runs: Sequence[Mapping[str, Any]], over: threading.Event) -> None:
+def _relink_until(folder: Path, runs: Sequence[Mapping[str, Any]], over: threading.Event) -> None:
     while not over.wait(RELINK_S):
         try:
             link(folder, runs)
@@ -110,7 +110,7 @@ def serve(wish: Mapping[str, Any], announcer: Announcer) -> None:
                               "--reload_interval=5", "--reload_multifile=true"])
         port = urlsplit(board.launch()).port
         announcer.announce(int(port or 0))
-        threading.Thread(target=_keep_linked, args=(folder, wish["runs"], over), name="links", daemon=True).start()
+        threading.Thread(target=_relink_until, args=(folder, wish["runs"], over), name="links", daemon=True).start()
         try:
             announcer.wait_idle(float(wish["idle_seconds"]))
         finally:

@@ -11,7 +11,7 @@
 
 namespace muster::api {
 
-/// A checkpoint with what is shown beside it.
+/// A checkpoint with the values that are shown beside it.
 struct CheckpointDetails {
   Checkpoint checkpoint;
   ExperimentId experiment;
@@ -23,24 +23,25 @@ struct CheckpointDetails {
 
 Result<CheckpointDetails> details_of(const ClusterState& state, const std::string& uuid);
 CheckpointDetails details_of(const ClusterState& state, const Checkpoint& checkpoint);
-/// What the metric store is asked of it, and how the answers are filled in (measured.h).
+/// Adds the questions to the metric store about it; fill_in() reads their answers (measured.h).
 void add_questions(const CheckpointDetails& details, std::vector<MetricQuestion>& questions);
 void fill_in(CheckpointDetails& details, MetricAnswers& answers);
-/// A metric of the validation at the checkpoint; nullopt: none was reported there, or no number.
+/// Returns a metric of the validation at the checkpoint; nullopt: none was reported there, or no
+/// number.
 std::optional<double> validation_metric(const CheckpointDetails& details,
                                         const std::string& metric);
-/// The searcher's.
+/// Returns the searcher's metric.
 std::optional<double> searcher_metric(const CheckpointDetails& details);
 Json checkpoint_json(const ApiPort& port, const CheckpointDetails& details);
 
-/// Sizes of its files as texts, as JSON has 64 bits; and its metadata, never empty.
+/// Returns the sizes of its files as texts, as JSON has 64 bits, and its metadata; never empty.
 Json resources_json(const Checkpoint& checkpoint);
 Json metadata_json(const Checkpoint& checkpoint);
 
-/// Takes away what the reader may not see: of others' experiments the configuration and the names
-/// of files.
+/// Removes what the reader may not see: of others' experiments the configuration and the names of
+/// files.
 void show_to(const Identity& reader, CheckpointDetails& details);
-/// Measured ones, ready to be shown to the caller.
+/// Returns the checkpoints measured, ready to be shown to the caller.
 kj::Promise<Result<std::vector<CheckpointDetails>>> measured(ApiPort& port, const Caller& caller,
                                                              std::vector<CheckpointDetails> all);
 

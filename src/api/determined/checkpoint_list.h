@@ -1,4 +1,4 @@
-// Checkpoints of an experiment or a trial as a list.
+// Lists the checkpoints of an experiment or a trial.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,12 @@
 
 namespace muster::api {
 
-/// What a list of checkpoints takes behind '?'.
+/// Returns the parameters that a list of checkpoints accepts behind '?'.
 std::vector<std::string> checkpoint_list_parameters();
 
-/// Those in the `states` that the request wants, measured, sorted by `sortByAttr` or by the metric
-/// `sortByMetric` of their validations. By the searcher's metric the better come first unless
-/// `orderBy` says otherwise; those without a value are last.
+/// Replies with the checkpoints in the `states` that the request wants, measured, sorted by
+/// `sortByAttr` or by the metric `sortByMetric` of their validations. By the searcher's metric the
+/// better come first unless `orderBy` says otherwise; those without a value are last.
 kj::Promise<HttpReply> checkpoint_list(ApiPort& port, std::shared_ptr<const HttpRequest> request,
                                        std::vector<CheckpointDetails> all);
 

@@ -1,4 +1,4 @@
-// What handlers of catalog entries share.
+// Functions that handlers of catalog entries share.
 #pragma once
 
 #include <functional>
@@ -27,12 +27,12 @@ kj::Promise<HttpReply> delete_document(
     ApiPort& port, const Caller& caller,
     std::function<Result<DocumentRef>(const ClusterState& state)> find);
 
-/// The body as an object.
+/// Returns the body as an object.
 Json body_of(const Document& document);
-/// By a number or a name. Errors: kNotFound.
+/// Finds a document by a number or a name. Errors: kNotFound.
 Result<DocumentRef> find_document(const ClusterState& state, DocumentKind kind,
                                   std::uint32_t parent, const std::string& id_or_name);
-/// A version of a model by its number. Errors: kNotFound.
+/// Finds a version of a model by its number. Errors: kNotFound.
 Result<DocumentRef> find_version(const ClusterState& state, const std::string& model,
                                  const std::string& number);
 

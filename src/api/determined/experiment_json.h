@@ -7,7 +7,7 @@
 
 namespace muster::api {
 
-/// An experiment with where it stands in the catalog.
+/// An experiment with its position in the catalog.
 struct ExperimentDetails {
   ExperimentView view;
   std::uint32_t workspace = 1;
@@ -19,19 +19,19 @@ struct ExperimentDetails {
   std::uint64_t checkpoints = 0;
 };
 
-/// Errors: kNotFound.
+/// Returns the details of an experiment. Errors: kNotFound.
 Result<ExperimentDetails> details_of(const ClusterState& state, ExperimentId id);
 ExperimentDetails details_of(const ClusterState& state, const Experiment& experiment);
 
-/// The partition that was asked for, or else the default.
+/// Returns the partition that was asked for, or else the default.
 std::string pool_of(const ClusterState& state, const ExperimentSpec& spec);
 
-/// The answer to a request for one, or the error. `warnings`: of its configuration, to whom it was
-/// made for.
+/// Replies to a request for one experiment, or with the error. `warnings`: of its configuration,
+/// for the client that creates it.
 kj::Promise<HttpReply> show_experiment(ApiPort& port, const Caller& caller, ExperimentId id,
                                        std::vector<std::string> warnings = {});
 
-/// `has_texts`: with its configuration.
+/// Returns the experiment as JSON. `has_texts`: with its configuration.
 Json experiment_json(const ExperimentDetails& details, bool has_texts);
 
 }  // namespace muster::api

@@ -1,4 +1,4 @@
-// The body of PATCH /api/v1/experiments/{experiment}: what it changes. Pure.
+// Reads the body of PATCH /api/v1/experiments/{experiment}. Pure.
 #pragma once
 
 #include "base/result.h"
@@ -8,15 +8,15 @@
 
 namespace muster::api {
 
-/// As it is.
+/// The experiment as it is.
 struct PatchedExperiment {
   const ExperimentLabels& labels;
   const ExperimentSpec& spec;
   const CheckpointRetention& retention;
 };
 
-/// What the body leaves out, or has null for, stays as it is.
-/// Errors: kInvalidArgument for a field that is there and not what it should be.
+/// Returns the change. What the body leaves out, or has null for, stays as it is. Errors:
+/// kInvalidArgument for a field that is there and not what it should be.
 Result<UpdateExperiment> experiment_update(const Json& body, ExperimentId id,
                                            const PatchedExperiment& known);
 

@@ -1,4 +1,4 @@
-// What the metric store knows of trials and checkpoints, filled into lists of them.
+// Fills lists of trials and checkpoints with what the metric store knows of them.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace muster::api {
 
-/// Fills in what was measured of those from `begin` up to `end`. Requires: add_questions(details,
-/// questions) and fill_in(details, answers), which agree. Errors: as the metric store's.
+/// Measures the elements from `begin` up to `end`. Requires: add_questions(details, questions) and
+/// fill_in(details, answers), which agree. Errors: as the metric store's.
 template <class Details>
 kj::Promise<Result<std::vector<Details>>> measured(ApiPort& port, std::vector<Details> all,
                                                    std::size_t begin = 0,

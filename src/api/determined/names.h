@@ -16,13 +16,13 @@ std::string state_name(const ExperimentView& experiment);
 std::string state_name(const TrialView& trial, ExperimentState experiment);
 std::string state_name(CheckpointState state);
 
-/// Users by numbers from 1, as clients want them: the machine's own, and one more, because root's
-/// is 0.
+/// Returns a user's number as clients want it, from 1: the machine's own and one more, because
+/// root's is 0.
 constexpr std::uint32_t user_number(UserId user) { return user.value() + 1; }
 
-/// A point in time as JSON; null when it is not set.
+/// Returns a point in time as JSON; null when it is not set.
 Json time_json(TimePoint time);
-/// A number as the text that JSON has for 64 bits.
+/// Returns a number as the text that JSON has for 64 bits.
 Json wide(std::uint64_t value);
 
 }  // namespace muster::api

@@ -1,4 +1,4 @@
-// What stands around a job that nobody submitted from a shell.
+// Makes the specifications of jobs that nobody submitted from a shell.
 #pragma once
 
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace muster::api {
 
-/// The user's home as its folder. `command`: what squeue shows of it.
+/// Returns a job in the user's home folder. `command`: what squeue shows of it.
 std::shared_ptr<JobSpec> plain_job(const UserAccount& user, std::string_view command);
-/// A login's variables, and none of anybody's own: NUL-separated NAME=VALUE.
+/// Returns the variables that a login sets, and none of anybody's own: NUL-separated NAME=VALUE.
 std::string plain_environment(const UserAccount& user, const std::string& name);
 
-/// One task that serves, once, and writes nowhere: what goes wrong it tells the controller. Of
-/// `like` are folder, limits and place.
+/// Returns a job of one task that serves, runs once, and writes no output file: it reports its
+/// failures to the controller. It gets the work folder, partitions, account, QOS, resource limits
+/// and features of `like`.
 std::shared_ptr<JobSpec> service_job(const JobSpec& like, ServiceKind kind);
 
 }  // namespace muster::api

@@ -1,4 +1,4 @@
-// Everything that trials have reported, as a body that is written as fast as it is taken.
+// Everything that trials have reported, as a body that is written as fast as the client reads it.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace muster::api {
 
-/// Of each trial the reports of one group; without a group all of them, but for those without steps
-/// (of a machine's hardware). In lines of {"result": {"metrics": [...]}}; where reading fails, the
-/// last line is the error.
+/// Returns a body with the reports of one group of each trial; without a group all of them, but for
+/// those without steps (of a machine's hardware). It has lines of {"result": {"metrics": [...]}};
+/// where reading fails, the last line is the error.
 StreamBody report_lines(ApiPort& port, std::vector<TrialId> trials, std::string group);
 
-/// As {"metrics": [...]}; where reading fails, the body breaks off.
+/// Returns a body of the form {"metrics": [...]}; where reading fails, the body breaks off.
 StreamBody report_list(ApiPort& port, std::vector<TrialId> trials, std::string group);
 
 }  // namespace muster::api

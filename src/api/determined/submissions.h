@@ -1,4 +1,4 @@
-// Requests that are answered by {} or by what went wrong.
+// Sends requests that are answered by {} or by what went wrong.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace muster::api {
 
-/// A task speaks for its own trial alone. Errors: kPermissionDenied.
+/// Checks that a task speaks for its own trial alone. Errors: kPermissionDenied.
 Status may_speak(const Caller& caller, TrialId trial);
 
-/// As a client of the command line.
-/// Requests of which each stands alone, in their order; one that is refused keeps none of the
-/// others back. The answer: of each its error, nullopt: it was done.
+/// The outcomes of requests that are sent as by a client of the command line, each by itself and in
+/// their order; a refused one does not keep the others back. Each is its request's error, nullopt:
+/// it was done.
 using Refusals = std::vector<std::optional<Error>>;
 kj::Promise<Refusals> submit_each(ApiPort& port, const Caller& caller,
                                   std::vector<Request> requests);

@@ -1,5 +1,5 @@
-// Workspaces and projects: where experiments stand. Experiments name theirs; those that name none,
-// or one that is not there, stand in the first of each, which always is.
+// The ids of workspaces and projects. Experiments name theirs; those that name none, or one that is
+// not there, belong to the first of each, which always exists.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,18 @@ struct WorkspaceIds {
   std::uint32_t project = kFirstWorkspaceId;
   bool is_archived = false;  ///< one of them is
 };
-/// For what belongs to no workspace, which is the first. Errors: kUnimplemented: the body names
-/// another one, by workspaceId or workspaceName.
+/// Refuses a workspace for things that belong to none. Errors: kUnimplemented: the body names
+/// another than the first, by workspaceId or workspaceName.
 Status check_no_workspace(const Json& body, std::string_view what);
 
 WorkspaceIds workspace_ids_of(const Catalog& catalog, const ExperimentLabels& labels);
 
-/// Ids as HTTP has them: those of documents, after the first place.
+/// Returns an id as HTTP has it. The ids of documents come after that of the first workspace or
+/// project, which is no document.
 constexpr std::uint32_t entry_id(std::uint32_t document) {
   return shown_id(DocumentKind::kWorkspace, document);
 }
-/// Nullopt: the first place, which is no document.
+/// Returns the document of an id. Nullopt: it is the first, which is no document.
 constexpr std::optional<std::uint32_t> document_of(std::uint32_t place) {
   return place <= kFirstWorkspaceId ? std::nullopt : std::optional(place - 1);
 }

@@ -1,5 +1,5 @@
-// What handlers need of the other threads of the controller. Lives on the thread of HTTP; every
-// promise is fulfilled there.
+// What handlers need of the other threads of the controller. The port lives on the thread of HTTP;
+// every promise is fulfilled there.
 #pragma once
 
 #include <kj/async.h>
@@ -24,39 +24,39 @@
 
 namespace muster::api {
 
-/// The name under which a report keeps the values of single batches.
+/// The name under which a report has the values of single batches.
 inline constexpr std::string_view kBatchMetrics = "batch_metrics";
 
 class ApiPort {
  public:
   virtual ~ApiPort() = default;
 
-  /// As a client of the command line. One reply for each request.
+  /// Submits as a client of the command line does. There is one reply for each request.
   virtual kj::Promise<std::vector<Reply>> submit(const Caller& caller,
                                                  std::vector<Request> requests) = 0;
   virtual kj::Promise<std::optional<Error>> report(const Caller& caller, MetricReport report) = 0;
   virtual kj::Promise<Result<bool>> wait_stop(const Caller& caller, TrialRun run,
                                               kj::Duration timeout) = 0;
   virtual kj::Promise<Result<std::string>> blob(BlobId id) = 0;
-  /// As ClientCalls::read_logs.
+  /// Calls ClientCalls::read_logs.
   virtual kj::Promise<Result<LogAnswer>> read_logs(const Caller& caller, LogQuery query,
                                                    Duration wait) = 0;
 
-  /// Whether new work is taken. Errors: why not.
+  /// Checks that new work is accepted. Errors: why not.
   virtual kj::Promise<Status> ready() = 0;
 
-  /// A short look at the state as it is on stable storage, at once. Errors: the caller's token is
+  /// Lets `look` see the state as it is on stable storage, at once. Errors: the caller's token is
   /// over.
   virtual kj::Promise<Status> look(const Caller& caller,
                                    std::function<void(const ClusterState&)> see) = 0;
-  /// As `answer` of metric_questions.h, elsewhere.
+  /// Calls `answer` of metric_questions.h on another thread.
   virtual kj::Promise<Result<MetricAnswers>> measure(std::vector<MetricQuestion> questions) = 0;
   /// Runs what takes long on another thread: compression, large texts, look-ups of users. Requires:
   /// the computation uses values that nobody else has meanwhile, users() and settings(), and
   /// nothing else of this port.
   virtual kj::Promise<void> work(std::function<void()> computation) = 0;
 
-  /// What runs say of themselves and nobody decides by: kept while the controller runs.
+  /// What runs say of themselves and nobody decides by: it is stored while the controller runs.
   struct RunnerStatus {
     double progress = 0;       ///< 0..1
     std::string runner_state;  ///< "training", "validating", ...; as the script says it
@@ -65,7 +65,8 @@ class ApiPort {
   virtual void set_runner_state(TrialId trial, std::string text) = 0;
   virtual RunnerStatus runner_status(TrialId trial) const = 0;
 
-  /// Where jobs serve. `connect`: to a port of a node. Errors: what KJ throws.
+  /// services() returns where jobs serve; connect() connects to a port of a node. Errors: what KJ
+  /// throws.
   virtual ServiceBook& services() = 0;
   virtual kj::Promise<kj::Own<kj::AsyncIoStream>> connect(const std::string& host,
                                                           std::uint16_t port) = 0;
@@ -75,12 +76,12 @@ class ApiPort {
   /// Lives as long as the port.
   virtual const UserDirectory& users() const = 0;
 
-  /// As `answer` of token_questions.h, elsewhere.
+  /// Calls `answer` of token_questions.h on another thread.
   virtual kj::Promise<Result<TokenAnswer>> ask_tokens(TokenQuestion question) = 0;
-  /// Whether what a token says still holds: it is not revoked, and its user is there under the same
-  /// name and number. The user's group. Errors: kPermissionDenied.
+  /// Checks that what a token says still holds: it is not revoked, and its user is there under the
+  /// same name and number. Returns the user's group. Errors: kPermissionDenied.
   kj::Promise<Result<GroupId>> confirm(const TokenClaims& claims);
-  /// Tokens were revoked: each is looked at anew.
+  /// Forgets who was verified, because tokens were revoked: each is verified anew.
   virtual void forget_callers() = 0;
   virtual LoginGuard& logins() = 0;
 
@@ -107,7 +108,7 @@ class ApiPort {
   virtual const ServerSettings& settings() const = 0;
 };
 
-/// The value of a look, or the error.
+/// Returns the value of a look, or the error.
 template <class T>
 kj::Promise<Result<T>> look(ApiPort& port, const Caller& caller,
                             std::function<Result<T>(const ClusterState&)> see) {
@@ -120,7 +121,7 @@ kj::Promise<Result<T>> look(ApiPort& port, const Caller& caller,
       });
 }
 
-/// The answer to one question over the tokens.
+/// Returns the answer to one question about the tokens.
 template <class Question>
 kj::Promise<Result<typename Question::Answer>> ask_tokens(ApiPort& port, Question question) {
   using Answer = typename Question::Answer;

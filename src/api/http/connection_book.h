@@ -1,5 +1,5 @@
-// How many connections and requests of HTTP there are, by who has them: nobody takes all of them,
-// and some are kept for those who must get in.
+// Counts the connections and requests of HTTP by who has them: nobody gets all of them, and some
+// are reserved for those who must get in.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace muster::api {
 
-/// So many of each name, given back by the end of the slot. Lifetime: a slot may outlive the
+/// Counts slots by name; a slot is released by its destruction. Lifetime: a slot may outlive the
 /// counter.
 class Counter {
  public:
   using Slot = std::shared_ptr<void>;
-  /// Null: `most` are taken.
+  /// Acquires a slot; null: `most` are in use.
   Slot acquire(const std::string& name, std::size_t most);
   std::size_t of(const std::string& name) const;
 
@@ -28,11 +28,11 @@ class Counter {
 };
 
 /// Bytes of requests' bodies that are in memory, by who sends them: whoever sends many large ones
-/// at once, and none to its end, fills nobody's memory but his share. The last part of all is kept
-/// for operators, and for small bodies, as trials report.
+/// at once, and none to its end, fills nobody's memory but his share. The last part of all is
+/// reserved for operators, and for small bodies, as trials report.
 class BodyBook {
  public:
-  /// One request's part. Lifetime: may outlive the book.
+  /// One request's part of the memory. Lifetime: it may outlive the book.
   class Share {
    public:
     Share(std::shared_ptr<std::unordered_map<std::string, std::size_t>> held, std::string name,
@@ -41,7 +41,8 @@ class BodyBook {
     ~Share();
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
-    /// Errors: false: he, or all together, have as much as they may; nothing is added then.
+    /// Adds bytes. False: this sender, or all together, have as much as they may; nothing is added
+    /// then.
     bool add(std::size_t bytes);
     bool was_refused() const { return was_refused_; }
 
@@ -70,12 +71,12 @@ class BodyBook {
 struct ConnectionLimits {
   std::size_t all = 0;
   std::size_t peer = 0;  ///< of one peer, but for operators
-  /// The last so many: half of them are for who shows a good token at once, half for operators of
-  /// this machine.
+  /// How many of the last connections are reserved: half of them for who shows a good token at
+  /// once, half for operators of this machine.
   std::size_t kept = 0;
 };
 
-/// The usual limits where so many descriptors may be open; zero of `wanted_…`: no wish.
+/// Returns the usual limits where so many descriptors may be open; zero of `wanted_…`: no wish.
 ConnectionLimits connection_limits(std::size_t descriptors, std::size_t wanted_all,
                                    std::size_t wanted_peer);
 
@@ -94,8 +95,8 @@ class ConnectionBook {
   Counter all_;
 };
 
-/// Failed logins, by peer: so many in a minute and it waits. Bounded: when it is full, minutes that
-/// are over go, then any.
+/// Counts failed logins by peer: after so many in a minute it waits. Bounded: when it is full,
+/// minutes that are over go, then any.
 class LoginGuard {
  public:
   bool may_try(const std::string& peer, TimePoint now) const;

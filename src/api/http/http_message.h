@@ -1,4 +1,4 @@
-// A request as handlers see it, and what they answer.
+// A request as handlers see it, and their reply.
 #pragma once
 
 #include <kj/async-io.h>
@@ -18,7 +18,7 @@ namespace muster::api {
 
 enum class Method { kGet, kPost, kPut, kPatch, kDelete };
 
-/// Who asks: verified by a token.
+/// Who asks, verified by a token.
 struct Caller {
   TokenClaims claims;
   Identity identity;
@@ -31,13 +31,13 @@ struct HttpRequest {
       query;          ///< decoded, in order; a name may stand several times
   std::string bytes;  ///< the body
   Caller caller;
-  std::vector<std::string> arguments = {};  ///< what stood in the pattern's places
+  std::vector<std::string> arguments = {};  ///< the values of the pattern's variables
   TcpPeer peer = {};                        ///< who is at the other end
   std::string accept = {};                  ///< the header of that name
   std::function<bool()> has_left =
       nullptr;  ///< whether nobody will read the answer; unset: not known
 
-  /// The last value of that name; empty: not given.
+  /// Returns the last value of that name; empty: not given.
   std::string_view parameter(std::string_view name) const;
   std::vector<std::string> parameters(std::string_view name) const;
   bool has(std::string_view name) const;

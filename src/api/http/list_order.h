@@ -1,5 +1,5 @@
-// How a list is sorted and filtered by the words of a request's query: `sortBy`, `orderBy`,
-// `states` and their like, as in Determined's REST.
+// Sorts and filters a list by the words of a request's query: `sortBy`, `orderBy`, `states` and
+// their like, as in Determined's REST.
 #pragma once
 
 #include <algorithm>
@@ -15,25 +15,26 @@
 namespace muster::api {
 
 enum class Direction { kUnspecified, kAscending, kDescending };
-/// What `orderBy` says: ORDER_BY_ASC or ORDER_BY_DESC; kUnspecified where it is not given. Errors:
-/// kInvalidArgument: another word.
+/// Returns what `orderBy` says: ORDER_BY_ASC or ORDER_BY_DESC; kUnspecified where it is not given.
+/// Errors: kInvalidArgument: another word.
 Result<Direction> direction_of(const HttpRequest& request);
 
-/// The place of the parameter's value in `words`; nullopt: it is not given, empty, or ends in
-/// "_UNSPECIFIED". Errors: kInvalidArgument: any other word; the detail names those that are known.
+/// Returns the index of the parameter's value in `words`; nullopt: it is not given, empty, or ends
+/// in "_UNSPECIFIED". Errors: kInvalidArgument: any other word; the detail names those that are
+/// known.
 Result<std::optional<std::size_t>> word_parameter(const HttpRequest& request, std::string_view name,
                                                   const std::vector<std::string_view>& words);
 
-/// Whether a filter lets `value` pass: it is among the parameter's values, or none is given.
+/// True when a filter lets `value` pass: it is among the parameter's values, or none is given.
 bool holds(const HttpRequest& request, std::string_view name, std::string_view value);
 
-/// All values of a parameter that may be given several times, as they are: a word that ends in
-/// "_UNSPECIFIED" is a value like any other, and must be in `words`. Errors: kInvalidArgument: one
-/// of them is not.
+/// Returns all values of a parameter that may be given several times, as they are: a word that ends
+/// in "_UNSPECIFIED" is a value like any other, and must be in `words`. Errors: kInvalidArgument:
+/// one of them is not.
 Result<std::vector<std::string>> words_parameter(const HttpRequest& request, std::string_view name,
                                                  const std::vector<std::string_view>& words);
-/// words_parameter() for `states`, with all states that Determined has for experiments and trials;
-/// below with those that it has for checkpoints.
+/// Calls words_parameter() for `states`, with all states that Determined has for experiments and
+/// trials; below with those that it has for checkpoints.
 Result<std::vector<std::string>> states_parameter(const HttpRequest& request);
 Result<std::vector<std::string>> checkpoint_states_parameter(const HttpRequest& request);
 
@@ -54,10 +55,10 @@ SortKey<T> number_key(std::string_view word, Of of) {
   return {word, nullptr, of};
 }
 
-/// The numbers from 0 to `size` in their order; equal ones stay as they were.
+/// Returns the numbers from 0 to `size` in their order; equal ones stay as they were.
 std::vector<std::size_t> sorted_positions(
     std::size_t size, const std::function<bool(std::size_t, std::size_t)>& is_before);
-/// The same by numbers, of which one that is missing or NaN is last in either direction.
+/// Does the same by numbers, of which one that is missing or NaN is last in either direction.
 std::vector<std::size_t> sorted_positions(const std::vector<std::optional<double>>& numbers,
                                           bool is_descending);
 

@@ -1,4 +1,4 @@
-// What HTTP serves, as an OpenAPI 3 document.
+// Describes what HTTP serves, as an OpenAPI 3 document.
 #pragma once
 
 #include <string>

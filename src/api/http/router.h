@@ -1,4 +1,4 @@
-// Which handler answers which path.
+// Finds the handler that answers a path.
 #pragma once
 
 #include <functional>
@@ -28,36 +28,38 @@ struct Route {
 
 class Router {
  public:
-  /// `parameters`: the names that the handler honours; a request with another one is refused.
+  /// Adds a route. `parameters`: the names that the handler honours; a request with another one is
+  /// refused.
   void add(Method method, std::string pattern, std::string summary, Handler handler,
            std::vector<std::string> parameters = {});
-  /// Also for runs of trials, with their own tokens. Reading needs no such leave.
+  /// Adds a route that is also for runs of trials, with their own tokens. Reading needs no such
+  /// leave.
   void add_for_tasks(Method method, std::string pattern, std::string summary, Handler handler,
                      std::vector<std::string> parameters = {});
-  /// For callers without a token.
+  /// Adds a route for callers without a token.
   void add_open(Method method, std::string pattern, std::string summary, Handler handler);
-  /// The route of a request, whose `arguments` are filled in; null: there is none. `is_known_path`:
-  /// one of another method is.
+  /// Returns the route of a request, and fills in its `arguments`; null: there is none.
+  /// `is_known_path`: there is a route of another method.
   const Route* find(HttpRequest& request, bool& is_known_path) const;
   const std::vector<Route>& routes() const { return routes_; }
 
  private:
   std::vector<Route> routes_;
   std::map<std::size_t, std::vector<std::size_t>>
-      by_size_;  ///< places in `routes_` by the number of parts
+      by_size_;  ///< indices in `routes_` by the number of parts
 };
 
-/// Errors: kInvalidArgument: a parameter of the request's is not the route's, with those that are.
+/// Checks a request's parameters. Errors: kInvalidArgument: a parameter of the request's is not the
+/// route's, with those that are.
 Status check_parameters(const Route& route, const HttpRequest& request);
 
-/// The names of a list's window, and those given.
+/// Returns the names of a list's window, and those given.
 std::vector<std::string> list_parameters(std::vector<std::string> names = {});
 
-/// All that we serve, in the order in which patterns are tried.
+/// Returns all routes that we serve, in the order in which patterns are tried.
 Router make_router();
 
-// One function for each noun: the routes of Determined's API that it has. Source: Determined 0.38,
-// REST.
+// Each function adds the routes of Determined's API about one noun. Source: Determined 0.38, REST.
 void add_cluster_routes(Router& router);
 void add_session_routes(Router& router);
 void add_token_routes(Router& router);

@@ -1,5 +1,5 @@
-// Where jobs serve, as they say themselves, every ten seconds: kept in memory alone, and learned
-// anew by a controller that restarts.
+// Where jobs serve, as they announce themselves every ten seconds. The book is in memory alone, and
+// a controller that restarts learns it anew.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace muster::api {
 
-/// What one run of a job said last.
+/// What one run of a job announced last.
 struct Announcement {
   std::uint32_t run = 0;
   std::uint16_t port = 0;  ///< on the node that the job runs on; 0: it serves nothing
@@ -25,7 +25,7 @@ struct Announcement {
 
 class ServiceBook;
 
-/// Given back when it goes.
+/// A slot of a connection, which its destruction releases.
 class ConnectionSlot {
  public:
   ConnectionSlot(ServiceBook& book, JobId job) : book_(&book), job_(job) {}
@@ -41,14 +41,16 @@ class ConnectionSlot {
 
 class ServiceBook {
  public:
-  /// Forgets others that have been silent for long when there are many. Cost: O(log n), O(n) then.
+  /// Stores what a run announces. When there are many, it forgets others that have been silent for
+  /// long. Cost: O(log n), O(n) then.
   void announce(JobId job, Announcement announcement);
-  /// Null: that run has said nothing. Lifetime: until the next `announce`.
+  /// Returns what the run announced; null: nothing. Lifetime: until the next `announce`.
   const Announcement* find(JobId job, std::uint32_t run) const;
   std::size_t size() const { return announcements_.size(); }
 
-  /// A place among the connections that are open to services; nullopt: there is none, for this
-  /// job's or for all. One user's do not keep others from theirs. Lifetime: the book outlives it.
+  /// Acquires a slot among the connections that are open to services; nullopt: there is none, for
+  /// this job's or for all. One user's do not keep others from theirs. Lifetime: the book outlives
+  /// it.
   std::optional<ConnectionSlot> acquire_slot(JobId job);
 
  private:

@@ -1,5 +1,5 @@
-// Which requests may come in at all: those that name us, and changes that no page of another site
-// sends in its visitor's name. Not here: who asks, and what he may.
+// Decides which requests may come in at all: those that name us, and changes that no page of
+// another site sends in its visitor's name. Who asks, and what he may do, does not belong here.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ namespace muster::api {
 class OwnHosts {
  public:
   OwnHosts() = default;
-  /// `names`: without ports, in any case; "*.example.org": all below example.org.
+  /// Sets the names. `names`: without ports, in any case; "*.example.org": all below example.org.
   explicit OwnHosts(const std::vector<std::string>& names);
-  /// `host`: as the header has it, "NAME" or "NAME:PORT". The port is not looked at: tunnels change
-  /// it.
+  /// True when the host is ours. `host`: as the header has it, "NAME" or "NAME:PORT". The port is
+  /// not looked at: tunnels change it.
   bool has(std::string_view host) const;
 
  private:
@@ -37,14 +37,16 @@ struct RequestOrigin {
   bool is_by_cookie = false;        ///< who asks is known by a cookie alone
 };
 
-/// Errors: kInvalidArgument: no Host; kPermissionDenied: a Host that is not ours.
+/// Checks the Host header. Errors: kInvalidArgument: no Host; kPermissionDenied: a Host that is not
+/// ours.
 Status check_host(const OwnHosts& own, std::string_view host);
-/// Of requests that change something; reading is left to the browser, which shows no page what
-/// another origin answers. Errors: kPermissionDenied: another origin's page sends it, or a cookie
-/// is all that speaks for it. Source: Fetch Metadata Request Headers (W3C); RFC 6454.
+/// Checks a request that changes something; reading is left to the browser, which shows no page
+/// what another origin answers. Errors: kPermissionDenied: another origin's page sends it, or a
+/// cookie is all that speaks for it. Source: Fetch Metadata Request Headers (W3C); RFC 6454.
 Status check_origin(Method method, const RequestOrigin& from);
 
-/// Every name that a hosts file gives to the addresses of `host`, and `host`. Source: hosts(5).
+/// Returns every name that a hosts file gives to the addresses of `host`, and `host`. Source:
+/// hosts(5).
 std::vector<std::string> names_in_hosts_file(std::string_view text, std::string_view host);
 
 }  // namespace muster::api

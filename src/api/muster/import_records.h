@@ -1,5 +1,5 @@
-// The records of another cluster's history as requests of our own. What a record is:
-// python/muster/moving/README.md.
+// Turns the records of another cluster's history into requests of our own.
+// python/muster/moving/README.md says what a record is.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ImportOwner {
   std::string home = "/";
 };
 
-/// What the records before have told.
+/// What earlier records have said.
 struct ImportContext {
   std::string source;                          ///< the cluster's id there
   std::map<std::int64_t, ImportOwner> owners;  ///< by the user's id there
@@ -37,28 +37,29 @@ struct ImportContext {
   TimePoint now;
 
   const ImportOwner& owner_of(const Json& record) const;
-  /// "source/12": under which what has that id there is known here.
+  /// Returns "source/12": the name under which what has that id there is known here.
   std::string origin(std::int64_t id) const;
 };
 
-/// Errors, here and below: kInvalidArgument names the member that is wrong.
+/// Reads an experiment. Errors, here and below: kInvalidArgument names the member that is wrong.
 Result<ImportExperiment> experiment_of(const Json& record, const ImportContext& context);
-/// Under an experiment of ours.
+/// Reads a trial, under an experiment of ours.
 Result<ImportTrial> trial_of(const Json& record, ExperimentId experiment);
 Result<ImportCheckpoint> checkpoint_of(const Json& record, TrialId trial);
-/// Reports of all runs count as one run's: which of them is valid was settled there.
+/// Reads a report. Reports of all runs count as one run's: the other cluster decided which of them
+/// is valid.
 Result<MetricReport> report_of(const Json& record, TrialId trial);
 Result<Document> workspace_of(const Json& record, const ImportContext& context);
-/// `parent`: our workspace.
+/// Reads a project. `parent`: our workspace.
 Result<Document> project_of(const Json& record, const ImportContext& context, std::uint32_t parent);
 Result<Document> model_of(const Json& record, const ImportContext& context);
-/// `parent`: our model.
+/// Reads a version of a model. `parent`: our model.
 Result<Document> version_of(const Json& record, const ImportContext& context, std::uint32_t parent);
 
-/// The origin that a document of ours was imported under; empty: it was not.
+/// Returns the origin that a document of ours was imported under; empty: it was not.
 std::string origin_of(const Document& document);
 
-/// A whole number from 1 under that name. Errors: kInvalidArgument.
+/// Returns a whole number from 1 under that name. Errors: kInvalidArgument.
 Result<std::uint32_t> record_id(const Json& record, const char* name);
 
 }  // namespace muster::api

@@ -1,4 +1,4 @@
-// Jobs that serve: which job a service's name means, who may use it, and where it serves now.
+// Finds jobs that serve: which job a service's name means, who may use it, and where it serves now.
 #pragma once
 
 #include <optional>
@@ -31,11 +31,11 @@ struct ServiceJob {
 };
 ServiceJob service_of(const ClusterState& state, std::string_view cluster, const Job& job);
 
-/// The job that a service's name, a trial's task or an allocation of either means.
-/// Errors: kNotFound; kPermissionDenied: it is another user's, and the caller no operator.
+/// Returns the job that a service's name, a trial's task or an allocation of either means. Errors:
+/// kNotFound; kPermissionDenied: it is another user's, and the caller no operator.
 Result<ServiceJob> find_service(const ClusterState& state, std::string_view cluster,
                                 std::string_view name, const Caller& caller);
-/// What squeue calls it.
+/// Returns what squeue calls it.
 std::string described(const ServiceJob& service);
 
 /// Where a request for a service goes.
@@ -45,8 +45,8 @@ struct ServiceAddress {
   std::uint16_t port = 0;
   std::string secret;
 };
-/// Errors: kUnavailable: it does not serve yet; kNotFound: it does not any more. Both say why as
-/// far as that is known.
+/// Returns the address of a service. Errors: kUnavailable: it does not serve yet; kNotFound: it
+/// does not any more. Both say why as far as that is known.
 Result<ServiceAddress> address_of(const ServiceJob& service, const ServiceBook& book);
 bool is_ready(const ServiceJob& service, const ServiceBook& book);
 

@@ -1,5 +1,5 @@
-// One request to what a job serves, on a connection of its own. Not here: who may (services.h),
-// what of a client's goes on (proxy.h).
+// Sends one request to what a job serves, on a connection of its own. services.h decides who may,
+// proxy.h what of a client's request is handed on.
 #pragma once
 
 #include <kj/compat/http.h>
@@ -14,13 +14,13 @@ namespace muster::api {
 
 using HeaderList = std::vector<std::pair<std::string, std::string>>;
 
-/// Lives until the reply's body is read. Cost: one of a bounded number of connections.
+/// It lives until the reply's body is read. Cost: one of a bounded number of connections.
 class Upstream {
  public:
-  /// Errors: kUnavailable, naming the job; kResourceExhausted: too many connections to services are
-  /// open.
+  /// Connects. Errors: kUnavailable, naming the job; kResourceExhausted: too many connections to
+  /// services are open.
   static kj::Promise<Result<kj::Own<Upstream>>> open(ApiPort& port, ServiceAddress address);
-  /// Made by `open`.
+  /// Called by `open`.
   Upstream(ApiPort& port, ServiceAddress address, ConnectionSlot place,
            kj::Own<kj::AsyncIoStream> stream);
 
@@ -31,8 +31,8 @@ class Upstream {
     std::optional<std::uint64_t> size;
     kj::Own<kj::AsyncInputStream> body;
   };
-  /// Sends the secret with `headers`. `body`: null: none; it outlives this. Once.
-  /// Errors: kUnavailable, kDeadlineExceeded: nothing was answered, or no HTTP.
+  /// Sends the request with the secret and with `headers`; called once. `body`: null: none; it
+  /// outlives this. Errors: kUnavailable, kDeadlineExceeded: nothing was answered, or no HTTP.
   kj::Promise<Result<Reply>> request(kj::HttpMethod method, const std::string& path,
                                      const HeaderList& headers, kj::AsyncInputStream* body);
   const ServiceAddress& address() const { return address_; }

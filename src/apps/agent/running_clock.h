@@ -1,5 +1,5 @@
-// How long a piece of work takes, and how long of that this process ran: a process that is stopped
-// (SIGSTOP, a frozen cgroup, a suspended machine) does not see its own pause otherwise.
+// Measures how long a piece of work takes, and how long of that this process ran: a process that is
+// stopped (SIGSTOP, a frozen cgroup, a suspended machine) does not see its own pause otherwise.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The core's decisions on their way to the other threads and to the agents.
+// Passes the core's decisions on to the other threads and to the agents.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@
 
 namespace muster::daemon {
 
-/// Lives on the core's thread. `senders` has one place per node, null while its agent is not
-/// connected.
+/// The port lives on the core's thread. `senders` has one entry per node, null while its agent is
+/// not connected.
 class ChannelCorePort final : public CorePort, public JournalPort {
  public:
   ChannelCorePort(Channels& channels, CrashRecord* crash_record, std::string mail_program,
@@ -38,10 +38,11 @@ class ChannelCorePort final : public CorePort, public JournalPort {
     channels_.planner.push(update.batch);
     if (concerns_search(*update.batch)) channels_.search.push(update.batch);
     if (concerns_logs(*update.batch)) channels_.logs.push(update.batch);
-    // Before the gateway: what that finds gone from memory is in history when it asks there.
+    // History comes before the gateway: what that finds gone from memory is in history when it asks
+    // there.
     channels_.history.push(HistoryBatch{std::move(update.history), mark_of(*update.batch)});
     update.history.clear();
-    // Before its answers: who asks HTTP sees what it was told is done.
+    // HTTP comes before its answers: who asks it sees what he was answered is done.
     if (channels_.is_http_served) channels_.http.push(update);
     channels_.gateway.push(std::move(update));
   }
@@ -57,7 +58,7 @@ class ChannelCorePort final : public CorePort, public JournalPort {
     if (crash_record_ != nullptr) crash_record_->works_on(job);
   }
 
-  /// Null: there is none.
+  /// Returns the crash record; null: there is none.
   CrashRecord* crash_record() { return crash_record_; }
 
  private:

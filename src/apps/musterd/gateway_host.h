@@ -1,6 +1,6 @@
-// A gateway on a thread of its own: its way to the other threads and back, by messages. The thread
-// of the command line's clients has one, that of HTTP another, each over a replica of its own, so
-// that neither waits for the other.
+// A gateway on a thread of its own, with messages to the other threads and back. The thread of the
+// command line's clients has one, that of HTTP another, each over a replica of its own, so that
+// neither waits for the other.
 #pragma once
 
 #include <kj/async-io.h>
@@ -18,11 +18,11 @@
 
 namespace muster::daemon {
 
-/// Questions to other threads by token, until their answer comes back.
+/// Questions to other threads, by token, until their answer comes back.
 template <class T>
 class Pending {
  public:
-  /// Tokens are those behind `first`.
+  /// Numbers tokens from behind `first`.
   explicit Pending(std::uint64_t first) : last_(first) {}
   std::pair<std::uint64_t, kj::Promise<T>> open() {
     auto paf = kj::newPromiseAndFulfiller<T>();
@@ -51,7 +51,7 @@ class GatewayHost final : public GatewayPort {
   ~GatewayHost() noexcept override;
 
   Gateway& gateway() { return gateway_; }
-  /// Takes up what other threads say, for good.
+  /// Handles what other threads say, without end.
   kj::Promise<void> pump();
   /// Runs a computation over values of its own on a worker.
   kj::Promise<void> work(std::function<void()> computation);

@@ -1,4 +1,4 @@
-// What the controller says of itself, on standard error.
+// Writes the controller's log to standard error.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 namespace muster::daemon {
 
 void log_line(const std::string& text);
-/// Says so and ends the process with code 1.
+/// Writes the text and ends the process with code 1.
 [[noreturn]] void die(const std::string& text);
 
 }  // namespace muster::daemon

@@ -1,4 +1,4 @@
-// What the threads of the controller tell each other. Values go through channels; nothing else is
+// The messages between the threads of the controller. Values go through channels; nothing else is
 // shared.
 #pragma once
 
@@ -148,7 +148,7 @@ struct LogFindings {
   std::vector<LogFinding> findings;
   std::uint64_t token = 0;
 };
-/// Which logs have been kept for long enough, the state knows: ExpiredLogs answers.
+/// Asks the state which logs have been kept for long enough: ExpiredLogs answers.
 struct ExpiredLogsAsked {};
 struct MetricsAnswer {
   std::uint64_t token = 0;
@@ -209,7 +209,8 @@ struct TokensAsked {
   std::uint64_t token = 0;
 };
 
-/// Slices of a checkpoint on their way to the journal: it holds the whole state otherwise.
+/// How many slices of a checkpoint may be on their way to the journal: it holds the whole state
+/// otherwise.
 constexpr std::size_t kSlicesInFlight = 8;
 
 struct Channels {
@@ -223,10 +224,10 @@ struct Channels {
   Channel<ToLogs> logs;
   Channel<ToGateway> gateway;
   Channel<ToGateway> http;  ///< read where HTTP is served
-  // Set before the threads start.
+  // True when HTTP is served; set before the threads start.
   bool is_http_served = false;
   std::string http_warning;  ///< as in ServedHttp
-  /// The gateway that asked under this token.
+  /// Returns the gateway that asked under this token.
   Channel<ToGateway>& asker(std::uint64_t token) { return token > kHttpTokens ? http : gateway; }
   Channel<NamesQuery> lookup;
   Channel<MailOrder> mail;

@@ -1,5 +1,5 @@
-// One function per thread of the controller: wires a role to its channels and runs it until the
-// process ends.
+// One function per thread of the controller: each connects a role to its channels and runs it until
+// the process ends.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,10 @@ struct DaemonOptions {
   std::string cluster_name;
 };
 
-/// How many files, and connections, this process may have open.
+/// Returns how many files, and connections, this process may have open.
 std::uint64_t open_files_max();
 
-/// HTTP as it is served: what the other threads must know of it.
+/// What the other threads must know of HTTP as it is served.
 struct ServedHttp {
   int listen_fd = -1;      ///< -1: not served
   std::string address;     ///< host:port
@@ -50,10 +50,10 @@ struct ServedHttp {
   std::string warning;  ///< it is served elsewhere than configured; empty: it is not
 };
 /// Opens the port that is configured, the one of the last time when any will do, and reads the key
-/// or makes it. A run that goes on takes the sockets of the one before, and where it cannot listen
-/// as configured it does so as that one did, else not at all; `warning` says so.
+/// or makes it. A run that continues another uses the sockets of that one, and where it cannot
+/// listen as configured it does so as that one did, else not at all; `warning` says so.
 Result<ServedHttp> open_http(const DaemonOptions& options, const Handover& before);
-/// Whether the next run could listen where `options` say, while this one listens where it does.
+/// Checks that the next run could listen where `options` say, while this one listens where it does.
 /// Errors: the key, its address and why not.
 Status check_http_addresses(const DaemonOptions& options, const ServedHttp& running);
 
@@ -68,7 +68,7 @@ struct Recovered {
   std::shared_ptr<const ClusterConfig> config;
 };
 
-/// How the core's thread begins.
+/// What the core's thread begins with.
 struct CoreBeginning {
   Epoch epoch;
   std::shared_ptr<const ClusterConfig> config;
@@ -81,10 +81,10 @@ void run_gateway(Channels& channels, QueryReplica& replica, const DaemonOptions&
                  int listen_fd);
 void run_tokens(Channels& channels, TokenStore& store);
 void run_metrics(Channels& channels, MetricStore& store);
-/// `replica` is HTTP's own.
+/// Runs HTTP; `replica` is its own.
 void run_http(Channels& channels, QueryReplica& replica, const DaemonOptions& options,
               const ServedHttp& served);
-/// One of Channels::background.
+/// Runs one worker of Channels::background.
 void run_background(Channels& channels, std::size_t worker);
 void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport& recovered,
                  CrashRecord* crash_record);
@@ -92,7 +92,8 @@ void run_forecasts(Channels& channels);
 void run_journal(Channels& channels, Journal& journal, const DaemonOptions& options);
 /// Does what the journal's writer leaves to another thread: Journal::tidy_beside.
 void run_tidier(Channels& channels, const std::function<Status()>& tidy);
-/// What stops or restarts the process when history refuses; of a damaged file with the way out.
+/// Returns what stops or restarts the process when history refuses; of a damaged file with the way
+/// out.
 std::string history_refusal(const Error& error);
 void run_history(Channels& channels, HistoryStore& store);
 void run_search(Channels& channels, SearchRole& role);

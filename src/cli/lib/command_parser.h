@@ -1,5 +1,5 @@
-// Options and arguments of Muster's own subcommands (`muster experiment create …`). Commands that
-// are Slurm's have its contract and read their words by option_reader.h.
+// Parses options and arguments of Muster's own subcommands (`muster experiment create …`). Commands
+// that are Slurm's have its contract and read their words by option_reader.h.
 //
 // CLI11 does the work, behind this header: it is a library of headers alone, which every file that
 // includes it would compile whole.
@@ -28,22 +28,22 @@ class CommandParser {
   class Option {
    public:
     Option required();
-    /// Each mention takes one value: what follows it is another argument.
+    /// Makes each mention consume one value: what follows it is another argument.
     Option one_value_each();
-    /// Takes `values` values at each mention.
+    /// Makes each mention consume `values` values.
     Option expects(int values);
-    /// The help shows the target's present value as the default.
+    /// Shows the target's present value as the default in the help.
     Option shows_default();
     Option excludes(Option other);
     Option needs(Option other);
-    /// Requires: the type of the option's target.
+    /// Bounds the number. Requires: the type of the option's target.
     template <class Number>
     Option range(Number least, Number most);
     Option positive();
     Option one_of(std::vector<std::string> values);
-    /// `problem` says what is wrong with a value; an empty text: nothing.
+    /// Checks each value. `problem` returns what is wrong with it; an empty text: nothing.
     Option check(std::string (*problem)(const std::string& value));
-    /// How often it was given. Requires: parse() was called.
+    /// Returns how often it was given. Requires: parse() was called.
     std::size_t count() const;
 
    private:
@@ -57,18 +57,18 @@ class CommandParser {
   CommandParser(const CommandParser&) = delete;
   CommandParser& operator=(const CommandParser&) = delete;
 
-  /// `names` as CLI11's: "-o,--output", or "FILE" for an argument. T: a text, a number, an optional
-  /// or a vector of one of them, as far as command_parser.cc instantiates it.
+  /// Adds an option. `names` as CLI11's: "-o,--output", or "FILE" for an argument. T: a text, a
+  /// number, an optional or a vector of one of them, as far as command_parser.cc instantiates it.
   template <class T>
   Option add_option(const std::string& names, T& target, const std::string& help = "");
   Option add_flag(const std::string& names, bool& target, const std::string& help);
-  /// A line below the options in the help.
+  /// Sets a line below the options in the help.
   void set_footer(std::string text);
-  /// Exactly one of these flags is to be given. Source: CLI11, option groups.
+  /// Requires that exactly one of these flags is given. Source: CLI11, option groups.
   void require_one_of(const std::vector<Option>& options);
-  /// A word that may stand first and has options of its own. At most one is given.
+  /// Adds a word that may stand first and has options of its own. At most one is given.
   CommandParser& add_subcommand(const std::string& name, const std::string& description);
-  /// Whether this subcommand was given.
+  /// True when this subcommand was given.
   bool is_given() const;
 
   /// Reads the words into the targets. A value: the command is over, with that exit code (the help

@@ -36,14 +36,14 @@ int run_workspace(const Words& words);
 int run_project(const Words& words);
 int run_template(const Words& words);
 
-/// A name to call Muster by, or a subcommand of `muster`.
+/// A name by which Muster is called, or a subcommand of `muster`.
 struct CommandRow {
   std::string_view name;  ///< with other names behind bars: "list|ls"
   CommandFunction run;
   std::string_view help;  ///< one line
 };
 
-/// Slurm's names: sbatch, srun, ...
+/// Returns the rows of Slurm's names: sbatch, srun, ...
 std::span<const CommandRow> slurm_commands();
 /// Runs `NAME VERB ...`, or shows the verbs.
 int run_verb(const std::string& name, std::span<const CommandRow> verbs, const Words& words);

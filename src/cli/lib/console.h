@@ -1,6 +1,6 @@
-// How a command speaks: answers on standard output, everything else on standard error after its own
-// name. Exit codes that the environment chooses stand here too. What is said belongs to each
-// command.
+// The output of a command: answers go to standard output, everything else to standard error after
+// the command's own name. It also reads the exit codes that the environment chooses. The texts
+// belong to each command.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr std::string_view kSlurmVersion = "slurm 26.05.3";
 
 using Words = std::vector<std::string>;
 
-/// Named after the command as it was called. Nothing is printed by the constructor.
+/// A console is named after the command as it was called. The constructor prints nothing.
 class Console {
  public:
   explicit Console(std::string command, bool is_quiet = false)
@@ -26,17 +26,18 @@ class Console {
   const std::string& command() const { return command_; }
   void set_quiet() { is_quiet_ = true; }
 
-  /// "NAME: error: LINE" for each line of the text; nothing for empty text (it was said already).
+  /// Prints "NAME: error: LINE" for each line of the text; nothing for empty text (it was printed
+  /// already).
   void error(std::string_view text) const;
   void error(const Error& error) const { this->error(error.text()); }
-  /// "NAME: fatal: TEXT".
+  /// Prints "NAME: fatal: TEXT".
   void fatal(std::string_view text) const;
-  /// "NAME: TEXT"; silent with --quiet.
+  /// Prints "NAME: TEXT"; silent with --quiet.
   void say(std::string_view text) const;
   void warn(std::string_view text) const;
-  /// The exit code of a failure: of sbatch, srun and salloc SLURM_EXIT_ERROR, else 1.
+  /// Returns the exit code of a failure: for sbatch, srun and salloc SLURM_EXIT_ERROR, else 1.
   int exit_error() const;
-  /// Says the error and gives the exit code for it.
+  /// Prints the error and returns its exit code.
   int fail(const Error& error) const;
 
  private:
@@ -45,18 +46,21 @@ class Console {
   bool is_quiet_;
 };
 
-/// To standard output, buffered until the process ends or standard error is written to.
+/// Prints to standard output, buffered until the process ends or standard error is written to.
 void print(std::string_view text);
-/// An environment variable's value; empty when it is unset.
+/// Returns an environment variable's value; empty when it is unset.
 std::string_view environment_value(const char* name);
-/// What a flag's variable says: "0" and "no" leave it off, as nobody means the opposite by them.
+/// True when a flag's variable says "0" or "no", which leave the flag off, as nobody means the
+/// opposite by them.
 bool is_switched_off(std::string_view value);
-/// Whether a variable of that value sets a flag: "yes", a whole number but 0, or nothing at all.
+/// True when a variable of that value sets a flag: "yes", a whole number but 0, or nothing at all.
 /// Source: Slurm 22.05.8.
 bool is_switched_on(std::string_view value);
-/// An exit code, 0..255, from the environment, else `fallback`. Ids are read by environment_id.
+/// Returns an exit code, 0..255, from the environment, else `fallback`. Ids are read by
+/// environment_id.
 int environment_number(const char* name, int fallback);
-/// An id, 1..4294967295, from the environment; nothing where the variable is unset or is none.
+/// Returns an id, 1..4294967295, from the environment; nothing where the variable is unset or is
+/// none.
 std::optional<std::uint32_t> environment_id(const char* name);
 
 }  // namespace muster::cli

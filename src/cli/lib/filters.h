@@ -1,4 +1,5 @@
-// Filters that the query commands share: states, users, nodes and clusters as users write them.
+// Reads the filters that the query commands share: states, users, nodes and clusters as users write
+// them.
 #pragma once
 
 #include <string>
@@ -10,7 +11,8 @@
 
 namespace muster::cli {
 
-/// Which jobs by their state. COMPLETING is no state of its own, so it stands beside the others.
+/// The states that a query wants. COMPLETING is no state of its own, so it stands beside the
+/// others.
 struct StateFilter {
   bool is_all = false;
   std::vector<JobState> states;
@@ -21,15 +23,15 @@ struct StateFilter {
 /// Reads names, codes and "all", parted by commas. Errors: kInvalidArgument naming the word and the
 /// known ones.
 Result<StateFilter> parse_states(std::string_view text);
-/// Names, or numbers for uids. Errors: kNotFound "Invalid user: X".
+/// Adds users to the filter, by name or by uid. Errors: kNotFound "Invalid user: X".
 Status add_users(std::string_view text, JobFilter& filter);
-/// Only this user's.
+/// Limits the filter to this user's jobs.
 void add_me(JobFilter& filter);
-/// A host list. Errors: of its syntax.
+/// Adds the nodes of a host list. Errors: of its syntax.
 Status add_nodes(std::string_view text, std::vector<std::string>& nodes);
-/// This cluster's own name, or "all". Errors: kInvalidArgument for another.
+/// Accepts this cluster's own name, or "all". Errors: kInvalidArgument for another.
 Status check_clusters(std::string_view text);
-/// The same of SLURM_CLUSTERS, unless an option has named a cluster.
+/// Checks SLURM_CLUSTERS likewise, unless an option has named a cluster.
 Status check_clusters_variable(bool is_option_given);
 
 }  // namespace muster::cli

@@ -105,7 +105,7 @@ class Exchange {
 
 Status stream_http(Session& session, const HttpAccess& access, const HttpCall& call,
                    const std::function<Status(std::string_view)>& receive) {
-  return Exchange(session, access).run(call, take);
+  return Exchange(session, access).run(call, receive);
 }
 
 Result<Json> call_http(Session& session, const HttpAccess& access, const HttpCall& call) {

@@ -1,5 +1,4 @@
-// Calls of the controller's HTTP, for what has no other way: services of jobs, and what is
-// streamed.
+// Calls the controller's HTTP for what has no other way: services of jobs, and what is streamed.
 #pragma once
 
 #include <functional>
@@ -18,13 +17,13 @@ struct HttpCall {
   std::string accept = "application/json";
 };
 
-/// The answer as JSON. Errors: what the controller says, with the code of its status; kUnavailable:
-/// it cannot be reached.
+/// Returns the answer as JSON. Errors: what the controller says, with the code of its status;
+/// kUnavailable: it cannot be reached.
 Result<Json> call_http(Session& session, const HttpAccess& access, const HttpCall& call);
 
-/// Hands the answer's bytes on as they come; `take`: what it refuses ends the call. Errors: as
+/// Passes the answer's bytes to `receive` as they come; an error of it ends the call. Errors: as
 /// above; kUnavailable also when the answer breaks off.
 Status stream_http(Session& session, const HttpAccess& access, const HttpCall& call,
-                   const std::function<Status(std::string_view bytes)>& take);
+                   const std::function<Status(std::string_view bytes)>& receive);
 
 }  // namespace muster::cli

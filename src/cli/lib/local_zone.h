@@ -1,4 +1,4 @@
-// The wall clock of the machine that a command runs on, and how the commands print points in time.
+// The wall clock of the machine on which a command runs, and how the commands print points in time.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace muster::cli {
 
-/// The zone of TZ, through localtime_r(3) and mktime(3).
+/// The zone of TZ, by localtime_r(3) and mktime(3).
 class LocalZone final : public ZoneRule {
  public:
   TimePoint to_point(const CivilTime& time) const override;
@@ -28,11 +28,11 @@ struct ShowContext {
   bool is_converted = true;         ///< false: --noconvert, amounts in their own unit
   std::size_t array_text_max = 64;  ///< SLURM_BITSTR_LEN; 0 is no limit
 
-  /// The time in the user's format, or `absent` when it is unset or never.
+  /// Returns the time in the user's format, or `absent` when it is unset or never.
   std::string time(TimePoint point, std::string_view absent) const;
 };
 
-/// The context of this process: clock, zone and environment.
+/// Returns the context of this process: clock, zone and environment.
 ShowContext show_context(std::string cluster);
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// Facts of nodes and partitions as sinfo and scontrol word them.
+// The words for nodes and partitions that sinfo and scontrol share.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace muster::cli {
 
-/// "idle", "mix", "drng", "down*": base state and suffix.
+/// Returns base state and suffix: "idle", "mix", "drng", "down*".
 std::string node_state_code(const NodeView& node);
-/// "idle", "mixed", "draining", "down*".
+/// Returns "idle", "mixed", "draining", "down*".
 std::string node_state_word(const NodeView& node);
-/// "IDLE+DRAIN": every condition, as scontrol shows it.
+/// Returns "IDLE+DRAIN": every condition, as scontrol shows it.
 std::string node_state_flags(const NodeView& node);
-/// For sorting: as Slurm's numbers, conditions above base states.
+/// Returns a number to sort by: Slurm's, conditions above base states.
 std::int64_t node_state_number(const NodeView& node);
 /// True for "idle", "drain", "alloc", "mixed", ...: a state or a condition that the node has, in
 /// any case.
@@ -24,15 +24,15 @@ bool is_node_state(std::string_view word);
 
 bool is_available(const NodeView& node);
 bool is_allocated(const NodeView& node);
-/// "gpu:h100:4,nic:1"; empty: none.
+/// Returns "gpu:h100:4,nic:1"; empty: none.
 std::string node_gres(const NodeView& node);
-/// "gpu:h100:3(IDX:0-2)"; empty: none configured.
+/// Returns "gpu:h100:3(IDX:0-2)"; empty: none configured.
 std::string node_gres_used(const NodeView& node);
-/// Load as "0.25"; "N/A" before the node has ever been heard.
+/// Returns the load as "0.25"; "N/A" before the node has ever been heard.
 std::string node_load(const NodeView& node);
-/// A user's name, or its number where it has none.
+/// Returns a user's name, or its number where it has none.
 std::string user_name(std::uint32_t uid);
-/// "UNLIMITED" for zero.
+/// Returns the number, or "UNLIMITED" for zero.
 std::string or_unlimited(std::uint64_t number);
 
 }  // namespace muster::cli

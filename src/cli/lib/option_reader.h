@@ -1,4 +1,4 @@
-// Command-line options by table, as getopt_long(3) reads them: abbreviations, permutation, "-x5",
+// Reads command-line options by table, as getopt_long(3) does: abbreviations, permutation, "-x5",
 // "--name=value". Each command has one table of rows; the rows are also its --help. What an option
 // means belongs to its row.
 #pragma once
@@ -26,7 +26,7 @@ struct OptionRow {
   const char* help;                                ///< "" leaves it out of --help
 };
 
-/// What a pointer to a member points into.
+/// Names the struct that a pointer to a member points into.
 template <class Pointer>
 struct MemberPointer;
 template <class Class, class Type>
@@ -36,7 +36,7 @@ struct MemberPointer<Type Class::*> {
 template <auto kMember>
 using OwnerOf = typename MemberPointer<decltype(kMember)>::Owner;
 
-/// Setters of rows whose option is a plain member.
+/// These are setters of rows whose option is a plain member.
 template <auto kMember, bool kTo = true>
 Status set_flag(OwnerOf<kMember>& options, std::string_view) {
   options.*kMember = kTo;
@@ -47,7 +47,7 @@ Status set_text(OwnerOf<kMember>& options, std::string_view value) {
   options.*kMember = std::string(value);
   return {};
 }
-/// For what holds anyway.
+/// A setter for an option that asks for what holds anyway.
 template <class Target>
 Status holds_anyway(Target&, std::string_view) {
   return {};
@@ -65,21 +65,22 @@ enum class Operands : std::uint8_t {
   kEndOptions,  ///< the first operand ends the options: a command or script with its own
 };
 
-/// `exit_code` set: nothing is left to do (--help was printed, or an error was said).
+/// The words that are left. `exit_code` set: nothing is left to do (--help was printed, or an error
+/// was).
 struct ReadWords {
   Words operands;
   std::optional<int> exit_code;
 };
 
-/// What the reading says by itself.
+/// The texts that the reading prints by itself.
 struct ReaderAnswers {
   std::function<std::string()> help;
   std::function<std::string()> usage;
   int exit_unknown = 1;  ///< after an option that nobody knows
 };
 
-/// Takes an option: its form's index and its value, nullopt where that was left out. An exit code
-/// ends the reading: why has been said.
+/// Handles an option: its form's index and its value, nullopt where that was left out. An exit code
+/// ends the reading: why has been printed.
 using OptionVisitor =
     std::function<std::optional<int>(std::size_t, std::optional<std::string_view>)>;
 
@@ -89,16 +90,16 @@ using OptionVisitor =
 ReadWords read_words(const Console& console, const Words& words, std::span<const OptionForm> forms,
                      Operands operands, const OptionVisitor& visit, const ReaderAnswers& answers);
 
-/// "--name" or "-x": how an option is named in messages.
+/// Returns "--name" or "-x": how an option is named in messages.
 std::string option_name(const char* name, char letter);
-/// "--NAME is not supported by Muster yet".
+/// Returns "--NAME is not supported by Muster yet".
 Error refused_option(std::string_view name);
-/// One line of --help.
+/// Returns one line of --help.
 std::string help_line(const OptionForm& form, std::string_view help);
-/// The end of --help: what is refused by name. Empty where nothing is.
+/// Returns the end of --help: what is refused by name. Empty where nothing is.
 std::string refused_text(const std::vector<std::string>& names);
-/// --usage: `first_line` ("Usage: squeue [-A account]"), then every form with a long name, then
-/// `operands`.
+/// Returns --usage: `first_line` ("Usage: squeue [-A account]"), then every form with a long name,
+/// then `operands`.
 std::string usage_text(std::string_view first_line, std::span<const OptionForm> forms,
                        std::string_view operands);
 
@@ -110,8 +111,8 @@ struct CallForm {
   std::string_view notes = {};  ///< of --help: what stands below the options
 };
 
-/// As `read_words` with a table: a row without `set` is refused by name; a bad value names its
-/// option.
+/// Reads words as `read_words` does, with a table: a row without `set` is refused by name; a bad
+/// value names its option.
 template <class Target>
 ReadWords read_options(const Console& console, const Words& words,
                        std::span<const OptionRow<Target>> rows, Operands operands, Target& target,

@@ -1,4 +1,4 @@
-// Where this program and the others of Muster lie.
+// Finds the folder of this program and the others of Muster.
 #pragma once
 
 #include <limits.h>
@@ -8,7 +8,7 @@
 
 namespace muster::cli {
 
-/// Without a slash at its end. Empty: not known.
+/// Returns it without a slash at its end. Empty: not known.
 inline std::string program_folder() {
   char path[PATH_MAX] = {};
   const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path - 1);

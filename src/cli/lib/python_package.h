@@ -1,4 +1,4 @@
-// Commands that the Python package muster carries out.
+// Runs commands that the Python package muster carries out.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace muster::cli {
 
 /// Runs `python3 -m MODULE WORDS` ($MUSTER_PYTHON instead of python3) with these variables; without
-/// words, its help. The answer is its exit code. Says how to install the package where it is not
-/// there.
+/// words, its help. Returns its exit code. Where the package is not there it says how to install
+/// it.
 int run_package(const Console& console, const std::string& module, const Words& words,
                 const Environment& variables);
 

@@ -1,4 +1,5 @@
-// A command's way to the controller: where it listens, and how long to wait while it restarts.
+// A command's connection to the controller: where it listens, and how long to wait while it
+// restarts.
 #pragma once
 
 #include <kj/async-io.h>
@@ -31,8 +32,8 @@ struct ClusterAddress {
 /// MusterController= the controller listens on controller.sock beside the file.
 ClusterAddress scan_conf(const std::string& path, std::string_view text,
                          const IncludeReader& read_include = nullptr);
-/// SLURM_CONF, else MUSTER_CONF (jobs have it for tools that take all SLURM_* away), else
-/// /etc/muster/slurm.conf, else /etc/slurm/slurm.conf.
+/// Returns the address by SLURM_CONF, else MUSTER_CONF (jobs have it for tools that remove all
+/// SLURM_*), else /etc/muster/slurm.conf, else /etc/slurm/slurm.conf.
 ClusterAddress find_cluster();
 
 /// One connection, made at the first call and again when it is lost. Single-threaded; owns the
@@ -44,38 +45,39 @@ class Session {
   kj::AsyncIoContext& io() { return *io_; }
   const ClusterAddress& cluster() const { return cluster_; }
 
-  /// The same request id goes with every retry, so that a repeat is answered and not done twice.
-  /// Waits up to a minute for a controller that restarts. Errors: kUnavailable "Unable to contact
-  /// slurm controller (connect failure)".
+  /// Submits requests. The same request id goes with every retry, so that a repeat is answered and
+  /// not done twice. It waits up to a minute for a controller that restarts. Errors: kUnavailable
+  /// "Unable to contact slurm controller (connect failure)".
   Result<std::vector<Reply>> submit(const std::vector<Request>& requests);
   Result<Reply> submit_one(const Request& request);
-  /// Waits up to five seconds for a controller that restarts. Pages that came before a connection
-  /// was lost come once: they are kept back until the answer is whole. `damage`, where given: set
-  /// when the controller has told all that it could read, and some it could not.
+  /// Sends a query. It waits up to five seconds for a controller that restarts. Pages that came
+  /// before a connection was lost come once: they are held back until the answer is whole.
+  /// `damage`, where given: set when the controller has sent all that it could read, and some it
+  /// could not.
   Result<Page> query(const Query& query, std::optional<Error>* damage = nullptr);
-  /// The same for jobs, one by one. When a connection is lost midway all of them come again, after
-  /// another `begin`.
+  /// Does the same for jobs, one by one. When a connection is lost midway all of them come again,
+  /// after another `begin`.
   Status query_jobs(const Query& query, const std::function<void()>& begin,
                     const std::function<void(JobView&)>& visit);
-  /// An experiment's trials. Errors: kNotFound.
+  /// Returns an experiment's trials. Errors: kNotFound.
   Result<std::vector<TrialView>> trials(ExperimentId experiment);
   /// Returns once a controller of a later epoch than `before` answers, which has read its
   /// configuration anew; until then it may be gone. Errors: kDeadlineExceeded after `limit`,
   /// however the controller keeps silent.
   Status await_epoch_after(Epoch before, Duration limit);
-  /// As ClientCalls::read_logs. Who waits for lines waits up to a minute for a controller that
-  /// restarts.
+  /// Calls ClientCalls::read_logs. One who waits for lines waits up to a minute for a controller
+  /// that restarts.
   Result<LogAnswer> read_logs(const LogQuery& query, Duration wait);
   /// Asks again for as long as the controller answers "still not", also across restarts of it.
   Result<WaitAnswer> wait_for(const WaitFor& wanted);
-  /// The connection, for callers with promises of their own. Null: not there; `drop` then `client`
-  /// connects anew.
+  /// Returns the connection, for callers with promises of their own. Null: not there; `drop` then
+  /// `client` connects anew.
   ControllerClient* client();
   void drop() { client_.reset(); }
-  /// Lets other work of the event loop go on meanwhile.
+  /// Sleeps, while other work of the event loop goes on.
   void sleep(Duration duration);
-  /// While nobody answers, the process ends by any of these signals as if it had not captured it.
-  /// None: as before the first call.
+  /// Lets the process end by any of these signals, while nobody answers, as if it had not captured
+  /// it. None: as before the first call.
   void end_by(std::vector<int> signals) { ending_signals_ = std::move(signals); }
 
  private:
@@ -92,10 +94,10 @@ class Session {
   std::vector<int> ending_signals_;
 };
 
-/// The job that this command runs in, as its environment says; 0: none.
+/// Returns the job that this command runs in, as its environment says; 0: none.
 JobId own_job();
 
-/// "Unable to contact slurm controller (connect failure)".
+/// Returns "Unable to contact slurm controller (connect failure)".
 Error no_controller();
 
 }  // namespace muster::cli

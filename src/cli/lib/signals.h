@@ -1,4 +1,4 @@
-// Signals that a command waits for, as promises.
+// Lets a command wait for signals, as promises.
 #pragma once
 
 #include <kj/async-unix.h>
@@ -7,11 +7,11 @@
 
 namespace muster::cli {
 
-/// The first of these signals; each must have been captured.
+/// Fulfilled with the first of these signals; each must have been captured.
 kj::Promise<int> any_signal(kj::UnixEventPort& port, std::vector<int> signals);
-/// By which people cancel what they wait for.
+/// Returns the signals by which people cancel what they wait for.
 const std::vector<int>& cancelling_signals();
-/// To be called before the event loop is made: which signals it may wait for.
+/// Sets which signals the event loop may wait for: called before it is made.
 void capture_signals(const std::vector<int>& signals);
 
 }  // namespace muster::cli

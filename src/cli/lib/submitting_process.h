@@ -1,4 +1,4 @@
-// The process that submits: what of it a job or an experiment keeps.
+// What a job or an experiment inherits from the process that submits it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace muster::cli {
 
-/// The submitting process, as far as a job keeps it.
+/// The submitting process, as far as a job inherits from it.
 struct SubmittingProcess {
   Words command_line = {};
   std::string work_dir = {};
@@ -23,11 +23,11 @@ struct SubmittingProcess {
   Environment environment = {};
   bool is_inside_job() const { return get_variable(environment, "SLURM_JOB_ID").has_value(); }
 };
-/// Of this process; `command_line` with the command's own name.
+/// Describes this process; `command_line` with the command's own name.
 SubmittingProcess submitting_process(Words command_line);
 
-/// Without SLURM_* (but those that configure commands) and the device lists of the job that we are
-/// inside of.
+/// Returns the environment without SLURM_* (but those that configure commands) and the device lists
+/// of the job that we are inside of.
 Environment without_job_variables(Environment environment);
 
 Bytes as_bytes(std::string text);

@@ -9,7 +9,7 @@
 
 namespace muster::cli::testing {
 
-/// 2026-08-21T16:00:00 UTC.
+/// Returns 2026-08-21T16:00:00 UTC.
 inline TimePoint test_now() { return TimePoint::from_seconds(1787328000); }
 
 inline ShowContext test_context() {
@@ -43,7 +43,7 @@ inline JobSpec test_spec() {
   return spec;
 }
 
-/// Waits for resources since an hour.
+/// Returns a job that has waited for resources for an hour.
 inline JobView pending_job(JobSpec spec = test_spec()) {
   JobView job;
   job.id = JobId(12);
@@ -61,7 +61,7 @@ inline JobView pending_job(JobSpec spec = test_spec()) {
   return job;
 }
 
-/// Runs since 65 seconds on n1 and n2.
+/// Returns a job that has run for 65 seconds on n1 and n2.
 inline JobView running_job() {
   JobView job = pending_job();
   job.state = JobState::kRunning;

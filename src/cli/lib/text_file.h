@@ -1,4 +1,4 @@
-// Whole files, as commands read them.
+// Reads whole files for commands.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace muster::cli {
 
-/// All bytes of a file; of standard input for "-". Errors: kNotFound with the system's reason;
-/// kInvalidArgument when it has more than `most` bytes. `what` stands before the path in messages:
-/// "the node file ".
+/// Returns all bytes of a file; of standard input for "-". Errors: kNotFound with the system's
+/// reason; kInvalidArgument when it has more than `most` bytes. `what` stands before the path in
+/// messages: "the node file ".
 Result<std::string> read_file(const std::string& path, std::size_t most = std::size_t{64} << 20,
                               std::string_view what = "");
 

@@ -1,4 +1,4 @@
-// Rows under headings.
+// Prints rows under headings.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@ namespace muster::cli {
 
 using Row = std::vector<std::string>;
 
-/// Each column as wide as its widest cell; the last is not padded.
-/// `paint`: gives a cell of a row its colour; null: none has one.
+/// Returns the colour of a cell; null: none has one. Each column of a table is as wide as its
+/// widest cell; the last is not padded.
 using Paint = std::string_view (*)(std::string_view cell);
 std::string table_text(const Row& headings, const std::vector<Row>& rows, Paint paint = nullptr);
 
-/// The escape sequence for a state's name, "" for any other text: green for what is done, red for
-/// what failed, yellow for what waits, blue for what runs.
+/// Returns the escape sequence for a state's name, "" for any other text: green for what is done,
+/// red for what failed, yellow for what waits, blue for what runs.
 std::string_view state_colour(std::string_view cell);
-/// `state_colour` where standard output is a terminal that shows colours and nobody asked for none;
-/// null elsewhere. Source: NO_COLOR (no-color.org), TERM=dumb.
+/// Returns `state_colour` where standard output is a terminal that shows colours and nobody asked
+/// for none; null elsewhere. Source: NO_COLOR (no-color.org), TERM=dumb.
 Paint terminal_paint();
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// The controller's HTTP, asked as the caller: for what its own protocol has not.
+// Asks the controller's HTTP as the caller, for what its own protocol has not.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace muster::cli {
 
-/// Paths are below /api/v1/ unless they begin with a slash. Requires of all but open: it was
-/// opened. Errors: as call_http.
+/// A client of HTTP. Paths are below /api/v1/ unless they begin with a slash. Requires of all but
+/// open: it was opened. Errors: as call_http.
 class Web {
  public:
   explicit Web(Session& session) : session_(session) {}
-  /// Errors: kFailedPrecondition: HTTP is not served.
+  /// Gets address and token. Errors: kFailedPrecondition: HTTP is not served.
   Status open();
   Result<Json> get(const std::string& path);
   Result<Json> post(const std::string& path, const Json& body);
@@ -29,17 +29,18 @@ class Web {
   HttpAccess access_;
 };
 
-/// All of a list that is answered page by page, from a path without a query. Errors: as above.
+/// Returns all of a list that is answered page by page, from a path without a query. Errors: as
+/// above.
 Result<std::vector<Json>> all_items(Web& web, const std::string& path, std::string_view name);
 
-/// Prints what stands at a path as JSON; the command's exit code.
+/// Prints what stands at a path as JSON. Returns the command's exit code.
 int print_json(const Console& console, Session& session, const std::string& path);
 
-/// A member that is a text; empty: there is none.
+/// Returns a member that is a text; empty: there is none.
 std::string text_of(const Json& object, std::string_view name);
-/// A value for a table: numbers with six digits, as --json has them all; "-" for none.
+/// Returns a value for a table: numbers with six digits, as --json has them all; "-" for none.
 std::string number_cell(const Json* value);
-/// The items of a member that is a list; none where there is no list.
+/// Returns the items of a member that is a list; none where there is no list.
 std::vector<Json> items_of(const Json& object, std::string_view name);
 
 }  // namespace muster::cli

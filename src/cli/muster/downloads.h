@@ -1,4 +1,4 @@
-// Files that the controller has or finds, into folders of the caller's.
+// Downloads files that the controller has or finds into folders of the caller's.
 #pragma once
 
 #include "cli/lib/console.h"
@@ -6,11 +6,11 @@
 namespace muster::cli {
 
 int run_checkpoint_download(const Words& words);
-/// The best checkpoints of an experiment.
+/// Downloads the best checkpoints of an experiment.
 int run_experiment_download(const Words& words);
-/// The code that its trials run.
+/// Downloads the code that its trials run.
 int run_experiment_download_code(const Words& words);
-/// The best, or the latest, checkpoint of a trial.
+/// Downloads the best, or the latest, checkpoint of a trial.
 int run_trial_download(const Words& words);
 
 }  // namespace muster::cli

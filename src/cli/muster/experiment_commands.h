@@ -23,9 +23,10 @@ int run_experiment_wait(const Words& words);
 int run_experiment_set(const Words& words);
 int run_experiment_move(const Words& words);
 int run_experiment_config(const Words& words);
-/// A new experiment with the code of another, from here. `command`: as which it is submitted.
+/// Returns the creation of an experiment with the code of another, from here. `command`: the
+/// command line that it is submitted with.
 CreateExperiment fork_of(ExperimentId parent, std::string config, const Words& command);
-/// Follows it to its end; the exit code says how that was.
+/// Follows an experiment to its end. Returns the exit code, which says how that was.
 int follow_experiment(Session& session, const Console& console, std::uint32_t number);
 
 int control_experiments(ExperimentVerb verb, const Words& words);

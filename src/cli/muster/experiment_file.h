@@ -1,4 +1,4 @@
-// Experiment files as commands take them: a file, a template under it, values given on the command
+// Reads experiment files for commands: a file, a template under it, values given on the command
 // line over it.
 #pragma once
 
@@ -17,16 +17,17 @@ struct ExperimentFile {
   std::string template_path;  ///< empty: none
   std::vector<std::string> overrides;
 
-  /// All that is wrong with what was read, a line each with the file's name; empty: it can run.
+  /// Returns all that is wrong with what was read, a line each with the file's name; empty: it can
+  /// run.
   std::vector<std::string> problems(const YamlDocument& document) const;
-  /// What is allowed and hardly meant, a line each.
+  /// Returns what is allowed and hardly meant, a line each.
   std::vector<std::string> warnings(const YamlDocument& document) const;
-  /// The text of the file itself. Errors name it.
+  /// Returns the text of the file itself. Errors name it.
   Result<std::string> text() const;
   /// Adds FILE, --template and --config to a command.
   void add_to(CommandParser& parser);
-  /// The user's and the template's words, without the defaults; lines are those of the file. Errors
-  /// name the file.
+  /// Returns the user's and the template's words, without the defaults; lines are those of the
+  /// file. Errors name the file.
   Result<YamlDocument> read() const;
 };
 

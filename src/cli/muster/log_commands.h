@@ -1,4 +1,4 @@
-// What trials' tasks wrote: `muster trial logs` and `muster experiment logs`. Words are the
+// Shows what trials' tasks wrote: `muster trial logs` and `muster experiment logs`. Words are the
 // arguments behind the verb.
 #pragma once
 

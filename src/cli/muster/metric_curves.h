@@ -1,6 +1,6 @@
-// The course of the metric that trials are ranked by, drawn into a column of a table. For eyes:
-// where standard output is no terminal there is none, and tables have the columns that scripts
-// know.
+// Draws the course of the metric by which trials are ranked into a column of a table. It is for
+// eyes: where standard output is no terminal there is none, and tables have the columns that
+// scripts know.
 #pragma once
 
 #include <map>
@@ -13,15 +13,15 @@
 
 namespace muster::cli {
 
-/// By trial; what has fewer than two points has none.
+/// The curves by trial; what has fewer than two points has none.
 using MetricCurves = std::map<TrialId, std::string>;
 
-/// Of the first of these trials, for no terminal shows more. Empty: no terminal, HTTP is not
-/// served, or it could not be asked, for a table without curves is better than none.
+/// Returns the curves of the first of these trials, for no terminal shows more. Empty: no terminal,
+/// HTTP is not served, or it could not be asked: a table without curves is better than none.
 MetricCurves metric_curves(Session& session, const std::vector<TrialView>& trials,
                            const std::string& metric);
 
-/// Those of an answer to trials/time-series.
+/// Returns the curves of an answer to trials/time-series.
 MetricCurves curves_of(const Json& series);
 
 }  // namespace muster::cli

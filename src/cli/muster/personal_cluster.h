@@ -27,7 +27,8 @@ struct PersonalClusterOptions {
 
 class PersonalCluster {
  public:
-  /// Requires: `folder` is absolute, without links and without a slash at its end.
+  /// Names the cluster's folder. Requires: `folder` is absolute, without links and without a slash
+  /// at its end.
   explicit PersonalCluster(std::string folder) : folder_(std::move(folder)) {}
 
   /// Writes slurm.conf and hosts unless they are there. Errors: kUnavailable.
@@ -35,13 +36,13 @@ class PersonalCluster {
   /// Starts whatever is not running and waits until every node has registered. `say` gets lines of
   /// progress.
   Status start(const std::function<void(const std::string&)>& say);
-  /// Ends the jobs, unless they are kept, then the daemons. Nothing of the cluster runs afterwards
-  /// but kept jobs that had begun; the next start takes them up again, and those that waited.
-  /// Errors: kPermissionDenied, kFailedPrecondition: its daemons are another user's, or were not
-  /// started from here; nothing was ended then. kUnavailable: steps run on, because the controller
-  /// or a node's agent stood still.
+  /// Ends the jobs, unless `keeps_jobs`, then the daemons. Nothing of the cluster runs afterwards
+  /// but kept jobs that had begun; the next start continues them, and those that waited. Errors:
+  /// kPermissionDenied, kFailedPrecondition: its daemons are another user's, or were not started
+  /// from here; nothing was ended then. kUnavailable: steps run on, because the controller or a
+  /// node's agent stood still.
   Status stop(const std::function<void(const std::string&)>& say, bool keeps_jobs = false);
-  /// Node names, from the configuration.
+  /// Returns node names, from the configuration.
   Result<std::vector<std::string>> nodes() const;
   bool is_configured() const;
   /// True when its nodes are those that these options would make.
@@ -56,11 +57,11 @@ class PersonalCluster {
   };
   Result<std::vector<Daemon>> daemons() const;
   std::vector<Daemon> started_daemons() const;
-  /// Zero: not running.
+  /// Returns the daemon's pid; zero: it does not run.
   pid_t running(const Daemon& daemon) const;
   Status start_daemon(const Daemon& daemon) const;
   bool stand(const std::vector<Daemon>& all) const;
-  /// Why a start is given up: with the last line that the daemon wrote.
+  /// Returns why a start is given up, with the last line that the daemon wrote.
   Status ended_again(const Daemon& daemon) const;
   bool answers() const;
   std::vector<pid_t> supervisors() const;
@@ -70,7 +71,7 @@ class PersonalCluster {
   std::string folder_;
 };
 
-/// `muster up`, `down`, `env`, `check`: words after the subcommand. The answer is the exit code.
+/// Runs `muster up`, `down`, `env`, `check`: words after the subcommand. Returns the exit code.
 int run_up(const std::vector<std::string>& words);
 int run_down(const std::vector<std::string>& words);
 int run_env(const std::vector<std::string>& words);

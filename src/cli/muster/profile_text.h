@@ -1,4 +1,4 @@
-// A trial's hardware profile as a table: what its first rank's machine did while it trained.
+// Shows a trial's hardware profile as a table: what its first rank's machine did while it trained.
 #pragma once
 
 #include <map>
@@ -18,11 +18,11 @@ inline constexpr const char* kProfileGroups[] = {"trial", "cpu",     "memory",
 
 class Profile {
  public:
-  /// Takes the lines that `/trials/metrics/trial_metrics` streams for one group. Errors:
+  /// Adds the lines that `/trials/metrics/trial_metrics` streams for one group. Errors:
   /// kCorruption: it is another stream.
   Status add(const std::string& group, std::string_view lines);
   bool is_empty() const { return series_.empty(); }
-  /// One row per number: last, mean, least, most, and its course.
+  /// Returns one row per number: last, mean, least, most, and its course.
   std::string text() const;
 
  private:
@@ -32,8 +32,8 @@ class Profile {
       series_;  ///< by group and name, in the order of time
 };
 
-/// The course of values in so many characters at most, the least at the bottom: each stands for the
-/// mean of its stretch.
+/// Returns the course of values in so many characters at most, the least at the bottom: each
+/// character is the mean of its stretch.
 std::string sparkline(const std::vector<double>& values, std::size_t width);
 
 }  // namespace muster::cli

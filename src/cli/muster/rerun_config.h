@@ -1,4 +1,4 @@
-// The configuration under which something runs again.
+// Makes the configuration under which something runs again.
 #pragma once
 
 #include "base/result.h"
@@ -8,11 +8,11 @@
 
 namespace muster::cli {
 
-/// The whole experiment's, with the seed that it had. Errors: kCorruption: its configuration cannot
-/// be read.
+/// Returns the whole experiment's configuration, with the seed that it had. Errors: kCorruption:
+/// its configuration cannot be read.
 Result<Json> rerun_of(const ExperimentSpec& spec);
-/// One trial's alone: its hyperparameters, its seed, and training as far as it came where its units
-/// can be counted.
+/// Returns one trial's alone: its hyperparameters, its seed, and training as far as it came where
+/// its units can be counted.
 Result<Json> rerun_of(const ExperimentSpec& spec, const TrialView& trial);
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// What a search will do, worked out before anything trains: how many trials train how far.
+// Shows what a search will do before anything trains: how many trials train how far.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace muster::cli {
 
-/// Runs the search in virtual time, on trials that differ at random and keep their order, and words
-/// what happened. Determinism: the seed decides.
+/// Runs the search in virtual time, on trials that differ at random and never change order, and
+/// returns what happened as text. Determinism: the seed decides.
 std::string preview_text(const SearcherSection& searcher, const HyperSpace& space,
                          const std::string& method_name, std::uint64_t seed);
 

@@ -1,4 +1,4 @@
-// Archives unpacked as they come, by tar.
+// Unpacks archives as they come, by tar.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@
 
 namespace muster::cli {
 
-/// One archive into one folder.
+/// Unpacks one archive into one folder.
 class Unpacker {
  public:
   Unpacker() = default;
@@ -21,7 +21,7 @@ class Unpacker {
   /// Starts tar. Requires: SIGPIPE is ignored; the folder is there.
   Status start(const std::string& folder, bool is_compressed);
   Status write(std::string_view bytes);
-  /// True: all of it was unpacked.
+  /// Ends tar. True: all of it was unpacked.
   bool finish();
 
  private:
@@ -29,8 +29,8 @@ class Unpacker {
   pid_t pid_ = -1;
 };
 
-/// Makes a folder that is to be filled. Errors: kAlreadyExists: it is there and not empty: files of
-/// two things do not mix.
+/// Makes a folder that is to be filled. Errors: kAlreadyExists: it is there and not empty, and
+/// files of two things must not mix.
 Status make_empty_folder(const std::string& folder);
 
 }  // namespace muster::cli

@@ -1,5 +1,5 @@
-// Allocations that a client holds: asking for one, waiting for its start, keeping its lease, giving
-// it back. srun and salloc do this alike; what they run in it is their own.
+// Allocations that a client holds: it asks for one, waits for its start, renews its lease, and
+// gives it back. srun and salloc do this alike; what they run in it is their own.
 #pragma once
 
 #include <kj/async-io.h>
@@ -32,17 +32,17 @@ kj::Promise<T> call_until_answered(kj::AsyncIoContext& io, std::string address,
       .catch_([again](kj::Exception&&) mutable -> kj::Promise<T> { return again(); });
 }
 
-/// As the blocking wait, as a promise; asks again while the controller says "still not".
+/// Waits as the blocking call does, as a promise; asks again while the controller says "still not".
 kj::Promise<WaitAnswer> wait_until(kj::AsyncIoContext& io, std::string address, WaitFor wanted);
 /// Renews the lease until destroyed.
 kj::Promise<void> renew_lease(kj::AsyncIoContext& io, std::string address, JobId job);
-/// One request, repeated with one id until it is answered.
+/// Sends one request, repeated with one id until it is answered.
 kj::Promise<Reply> submit_until_answered(kj::AsyncIoContext& io, std::string address,
                                          Request request);
-/// The same, for as long as somebody would wait: ten seconds, or until a signal that cancels.
+/// Does the same for as long as somebody would wait: ten seconds, or until a signal that cancels.
 /// False: it was not answered. Requires: the signals are captured.
 bool submit_when_room(Session& session, Request request);
-/// Waits for the job's start and says so. Nullopt: it never started; the reason was said,
+/// Waits for the job's start and prints it. Nullopt: it never started; the reason was printed,
 /// `exit_code` is what to return. Signals SIGINT, SIGTERM, SIGHUP and SIGQUIT cancel the job.
 /// Requires: they are captured.
 struct StartWait {
@@ -52,11 +52,11 @@ struct StartWait {
 StartWait wait_for_start(const Console& console, Session& session, const SubmitOptions& options,
                          JobId job);
 
-/// Whether a command can be started here: a file that may be run, looked for along PATH where the
+/// True when a command can be started here: a file that may be run, looked for along PATH where the
 /// name has no slash.
 bool is_program(const std::string& name, const std::string& work_dir);
 
-/// The variables that describe an allocation to what runs in it. Source: salloc(1), OUTPUT
+/// Adds the variables that describe an allocation to what runs in it. Source: salloc(1), OUTPUT
 /// ENVIRONMENT VARIABLES. `nodes`: the cluster's nodes by index, as far as --threads-per-core makes
 /// it matter what they are; may be empty. `cluster_id`: as tasks have it in MUSTER_CLUSTER_ID;
 /// empty: not known.

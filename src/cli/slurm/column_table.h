@@ -20,7 +20,8 @@
 
 namespace muster::cli {
 
-/// What a table notes of each column: by type of row. Of jobs, how much of one the column needs.
+/// What a table says of each column beside its value, by type of row. For jobs it is how much of
+/// one the column needs.
 template <class T>
 struct ColumnDetail {
   using Type = bool;
@@ -49,7 +50,7 @@ struct Layout {
   std::vector<std::pair<const Column<T>*, ColumnSpec>> columns;
   std::vector<std::string>
       unknown;  ///< "Invalid job format specification: X" for each that is not there
-  /// The highest detail of any of them.
+  /// Returns the highest detail of any of them.
   auto detail() const {
     typename ColumnDetail<T>::Type most = {};
     for (const auto& column : columns) most = std::max(most, column.first->detail);
@@ -67,14 +68,14 @@ const Column<T>* find_column(std::span<const Column<T>> table, const ColumnSpec&
   return nullptr;
 }
 
-/// What was written for a column by letter: "%.18i" and what follows it.
+/// Returns what was written for a column by letter: "%.18i" and what follows it.
 inline std::string as_written(const ColumnSpec& spec) {
   const std::string width = spec.has_width ? fmt::to_string(spec.width) : std::string();
   return fmt::format("%{}{}{}{}", spec.is_right ? "." : "", width, spec.letter, spec.suffix);
 }
 
-/// A column that is not there is told of with `noun` for its kind, and left out (by name) or shown
-/// as written (by letter), as Slurm does; the others show.
+/// Returns the layout of a format. A column that is not there is reported with `noun` for its kind,
+/// and left out (by name) or shown as written (by letter), as Slurm does; the others show.
 template <class T>
 Layout<T> layout_of(const ColumnFormat& format, std::span<const Column<T>> table,
                     std::string_view noun) {
@@ -94,7 +95,7 @@ Layout<T> layout_of(const ColumnFormat& format, std::span<const Column<T>> table
   return layout;
 }
 
-/// The format "%all": every column with a letter, small letters first, parted by bars.
+/// Returns the format "%all": every column with a letter, small letters first, parted by bars.
 template <class T>
 ColumnFormat all_columns(std::span<const Column<T>> table) {
   ColumnFormat format;
@@ -150,12 +151,13 @@ void sort_by(std::vector<std::uint32_t>& order, const std::vector<Value>& values
   if (!std::ranges::is_sorted(order, comes_first)) std::ranges::stable_sort(order, comes_first);
 }
 
-/// What rows are sorted by, gathered row by row, so that the rows themselves need not be kept.
+/// The keys by which rows are sorted, gathered row by row, so that the rows themselves need not be
+/// stored.
 template <class T>
 class RowOrder {
  public:
-  /// `keys`: "P,t,-p", letters of columns, a minus for falling. Errors: kInvalidArgument for an
-  /// unknown letter.
+  /// Makes an order. `keys`: "P,t,-p", letters of columns, a minus for falling. Errors:
+  /// kInvalidArgument for an unknown letter.
   static Result<RowOrder> create(std::string_view keys, std::span<const Column<T>> table) {
     RowOrder order;
     for (const std::string_view word : split_words(keys, ',')) {
@@ -180,7 +182,7 @@ class RowOrder {
     }
     ++count_;
   }
-  /// The rows' places in the order of the keys. Stable.
+  /// Returns the rows' indices in the order of the keys. Stable.
   std::vector<std::uint32_t> order() const {
     std::vector<std::uint32_t> order(count_);
     std::iota(order.begin(), order.end(), 0U);
@@ -218,7 +220,7 @@ Status sort_rows(std::vector<T>& rows, std::string_view keys, std::span<const Co
   return {};
 }
 
-/// The lines of a table, made as rows come: long lists cost their text and nothing else.
+/// The lines of a table, made as rows come, so that long lists cost their text and nothing else.
 template <class T>
 class TableLines {
  public:

@@ -1,4 +1,4 @@
-// What there is to say about a slurm.conf and the files beside it, without a daemon.
+// Checks a slurm.conf and the files beside it, without a daemon.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace muster::cli {
 
-/// All findings of the file at `path`: of a slurm.conf under whatever name, with the known files
-/// beside it, or of one of those alone. In the order of the files and of their lines. Errors:
-/// kNotFound for `path` itself.
+/// Returns all findings of the file at `path`: of a slurm.conf under whatever name, with the known
+/// files beside it, or of one of those alone. They are in the order of the files and of their
+/// lines. Errors: kNotFound for `path` itself.
 Result<std::vector<ConfFinding>> check_conf_file(const std::string& path);
 
-/// "3 refused, 1 without effect"; "nothing to say".
+/// Returns "3 refused, 1 without effect"; "nothing to say".
 std::string conf_summary(const std::vector<ConfFinding>& findings);
 
 }  // namespace muster::cli

@@ -1,4 +1,4 @@
-// From options to what the controller is asked for: a job, a step, their environments.
+// Turns options into requests to the controller: a job, a step, their environments.
 #pragma once
 
 #include <optional>
@@ -17,31 +17,31 @@ namespace muster::cli {
 /// and GPUs, gres texts. Errors: kInvalidArgument, fatal conflicts, in the words that sbatch(1)
 /// prints. `warnings` are for standard error.
 Status complete_request(SubmitOptions& options, Words& warnings);
-/// Options that exclude each other and that Slurm calls an error rather than fatal:
+/// Checks options that exclude each other and that Slurm calls an error rather than fatal:
 /// SLURM_EXIT_ERROR counts. Errors: kInvalidArgument, a message of one or more lines.
 Status check_together(const SubmitOptions& options);
-/// What no controller would accept, said as it would say it (refuse_job): nodes and partitions that
-/// are named as nothing, nodes both wanted and excluded, reservations and licenses. Errors:
-/// kInvalidArgument.
+/// Refuses what no controller would accept, in the controller's words (refuse_job): nodes and
+/// partitions that are named as nothing, nodes both wanted and excluded, reservations and licenses.
+/// Errors: kInvalidArgument.
 Status check_acceptable(const SubmitOptions& options);
 
-/// The same for a command: what was given is said with -v, warnings are said. The exit code after a
-/// conflict.
+/// Completes the options for a command: with -v it prints what was given, and it prints warnings.
+/// Returns the exit code after a conflict.
 std::optional<int> complete_or_report(const Console& console, SubmitOptions& options);
 
-/// The job of options that were completed. The command's own texts (name, command, arguments) are
-/// the caller's.
+/// Returns the job of options that were completed. The command's own texts (name, command,
+/// arguments) are the caller's.
 JobSpec job_of(const SubmitOptions& options, const SubmittingProcess& scene);
-/// A step that runs `command` inside a job, or as the only step of a job of its own. Requires:
-/// completed.
+/// Returns a step that runs `command` inside a job, or as the only step of a job of its own.
+/// Requires: completed.
 StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
                  const Words& command);
 
-/// What the job's processes inherit: --export or --export-file applied; inside another job without
-/// that job's variables. Errors: kNotFound for an export file that cannot be read.
+/// Returns what the job's processes inherit: --export or --export-file applied; inside another job
+/// without that job's variables. Errors: kNotFound for an export file that cannot be read.
 Result<Environment> exported_environment(const SubmitOptions& options,
                                          const SubmittingProcess& scene);
-/// Text for StepText::kCommand and JobText::kScriptArgs.
+/// Returns the words as a text for StepText::kCommand and JobText::kScriptArgs.
 std::string joined_by_nul(const Words& words);
 
 }  // namespace muster::cli

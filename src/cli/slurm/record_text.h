@@ -1,4 +1,5 @@
-// Objects as scontrol shows them: "Key=Value" words on lines. One function for each kind of object.
+// Writes objects as scontrol shows them: "Key=Value" words on lines. There is one function for each
+// kind of object.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace muster::cli {
 /// Gathers words into lines; a record ends with an empty line.
 class Record {
  public:
-  /// A further word on the present line.
+  /// Adds a further word to the present line.
   template <class T>
   Record& add(std::string_view key, const T& value) {
     return word(fmt_word(key, value));
@@ -22,7 +23,7 @@ class Record {
     is_line_begun_ = true;
     return *this;
   }
-  /// "a=1 b=2\n   c=3\n\n", or all on one line and a line feed.
+  /// Returns "a=1 b=2\n   c=3\n\n", or all on one line and a line feed.
   std::string text(bool is_one_line) const;
 
  private:
@@ -43,7 +44,7 @@ class Record {
   bool is_line_begun_ = true;
 };
 
-/// `detail`: -d, with devices and CPUs per node.
+/// Returns the record of a job. `detail`: -d, with devices and CPUs per node.
 std::string job_record(const JobView& job, const ShowContext& context, bool has_detail,
                        bool is_one_line);
 std::string step_record(const StepView& step, const ShowContext& context, bool is_one_line);

@@ -1,4 +1,5 @@
-// The fields of sacct: names, widths, and what they show for jobs and steps. Source: sacct(1).
+// The fields of sacct: their names, widths, and what they show for jobs and steps. Source:
+// sacct(1).
 #pragma once
 
 #include <span>
@@ -16,7 +17,7 @@ struct AccountRow {
   const StepView* step = nullptr;  ///< null: the job itself
 };
 
-/// How amounts of memory are written.
+/// The form in which amounts of memory are written.
 struct AccountContext {
   ShowContext show;
   char unit = 0;  ///< --units: K, M, G, T, P; 0: as `show.is_converted` says
@@ -29,9 +30,9 @@ struct AccountField {
                       const AccountContext&);  ///< null: nothing is known of it, always empty
 };
 
-/// In alphabetical order.
+/// Returns the fields in alphabetical order.
 std::span<const AccountField> account_fields();
-/// In any case. Null: no such field.
+/// Returns the field of that name, in any case. Null: there is none.
 const AccountField* find_account_field(std::string_view name);
 
 inline constexpr std::string_view kSacctFields =

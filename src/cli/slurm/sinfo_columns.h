@@ -18,9 +18,9 @@ struct NodeGroup {
 
 std::span<const Column<NodeGroup>> sinfo_columns();
 
-/// Groups the nodes of each partition. Sizes (CPUs, memory, ...) of one group may differ and then
-/// show as "4+" unless `is_exact`; counts and node lists never tell groups apart; `is_per_node`
-/// gives each node a row of its own.
+/// How nodes are grouped: within each partition. Sizes (CPUs, memory, ...) of one group may differ
+/// and then show as "4+" unless `is_exact`; counts and node lists never tell groups apart;
+/// `is_per_node` gives each node a row of its own.
 struct Grouping {
   bool is_exact = false;
   bool is_per_node = false;

@@ -1,5 +1,5 @@
-// srun's end of a step's standard streams: listens, lets in the supervisors that know the key,
-// exchanges frames with them (wire/step_io.h). What frames mean is the caller's.
+// srun's end of a step's standard streams: it listens, lets in the supervisors that know the key,
+// and exchanges frames with them (wire/step_io.h). The caller decides what frames mean.
 #pragma once
 
 #include <kj/async-io.h>
@@ -13,38 +13,40 @@
 
 namespace muster::cli {
 
-/// Called on the event loop. `node` is the supervisor's rank within the step.
+/// The callbacks, which are called on the event loop. `node` is the supervisor's rank within the
+/// step.
 struct StepEvents {
   std::function<void(std::uint32_t node)> joined;
   std::function<void(std::uint32_t node, Frame frame)> frame;
   std::function<void(std::uint32_t node)> lost;  ///< the connection ended; after kDone as well
-  /// A supervisor waits to be let in, and cannot be now: an errno, EMFILE mostly. Once per
-  /// shortage.
+  /// Called when a supervisor waits to be let in, and cannot be now: an errno, EMFILE mostly. Once
+  /// per shortage.
   std::function<void(int error)> shortage = [](int) {};
 };
 
 /// A private socket for one step. The folder and the socket vanish with it.
 class StepServer {
  public:
-  /// Errors: kUnavailable when there is no folder to listen in.
+  /// Begins to listen. Errors: kUnavailable when there is no folder to listen in.
   static Result<std::unique_ptr<StepServer>> create(kj::AsyncIoContext& io, StepEvents events);
   ~StepServer();
 
-  /// For StepText::kIoAddress and kIoKey.
+  /// Returns the address, for StepText::kIoAddress and kIoKey.
   const std::string& address() const;
   const std::string& key() const;
 
-  /// To one supervisor, or to all. Frames to one that is gone are dropped.
+  /// Sends to one supervisor, or to all. Frames to one that is gone are dropped.
   void send(std::uint32_t node, FrameKind kind, std::uint32_t task, std::string_view payload);
   void send_all(FrameKind kind, std::uint32_t task, std::string_view payload);
   /// Closes one connection, after what was sent.
   void close(std::uint32_t node);
   std::size_t joined_count() const;
-  /// The last shortage goes on.
+  /// True while the last shortage goes on.
   bool is_short() const;
-  /// All are there: the folder goes, which nobody would remove who is killed later.
+  /// Removes the folder once all are there: nobody would remove it if this process were killed
+  /// later.
   void hide();
-  /// Fulfilled when no supervisor has kInputWindow bytes of input under way: what bounds standard
+  /// Fulfilled when no supervisor has kInputWindow bytes of input under way, which bounds standard
   /// input. One waiter.
   kj::Promise<void> room();
 

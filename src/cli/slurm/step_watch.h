@@ -1,6 +1,6 @@
-// One step as its srun sees it, from the first supervisor that dials in to the last task's end:
-// starts all at once, relays streams and signals, tells how tasks ended. The controller is asked
-// only who is to come and whether it is over.
+// One step as its srun sees it, from the first supervisor that dials in to the last task's end: it
+// starts all at once, relays streams and signals, and reports how tasks ended. The controller is
+// asked only who will come and whether it is over.
 #pragma once
 
 #include <kj/async-io.h>
@@ -20,7 +20,7 @@
 
 namespace muster::cli {
 
-/// Which step, and on which nodes it runs, by their rank in it.
+/// A step, and the nodes on which it runs, by their rank in it.
 struct StepLocation {
   StepId id;
   std::vector<std::string> hosts;
@@ -35,7 +35,7 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   static Result<std::unique_ptr<StepWatch>> create(const Console& console, Session& session,
                                                    const SubmitOptions& options);
   const StepServer& server() const { return *server_; }
-  /// The step exists. Runs until its end; the exit code of srun.
+  /// Runs from when the step exists until its end. Returns the exit code of srun.
   int run(StepLocation place, const StepSpec& spec);
 
  private:
@@ -81,7 +81,7 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   kj::AutoCloseFd error_file_;   ///< -1: to standard error
   int output_fd_ = 1;
   int error_fd_ = 2;
-  std::vector<int> unwritable_;  ///< descriptors that take no more
+  std::vector<int> unwritable_;  ///< descriptors that accept no more
   bool is_unread_ = false;       ///< one of them is a pipe without a reader
   std::uint64_t dropped_ = 0;    ///< bytes of output that had nowhere to go
   TaskReport report_;
@@ -105,7 +105,7 @@ class StepWatch final : private kj::TaskSet::ErrorHandler {
   kj::TaskSet tasks_;
 };
 
-/// The signals that srun passes on to the tasks, beside SIGINT.
+/// Returns the signals that srun passes on to the tasks, beside SIGINT.
 const std::vector<int>& step_signals();
 
 }  // namespace muster::cli

@@ -1,6 +1,5 @@
 // The options that sbatch, srun and salloc share: what each is called, who has it, what it sets,
-// and which are refused. Reading them is here; turning them into a job or a step is
-// job_request.h's.
+// and which are refused. They are read here; job_request.h turns them into a job or a step.
 #pragma once
 
 #include <map>
@@ -19,7 +18,7 @@
 
 namespace muster::cli {
 
-/// Which command reads; the bits of `SubmitRow::commands`.
+/// The command that reads; the bits of `SubmitRow::commands`.
 enum class Submitter : std::uint8_t { kAllocate = 1, kBatch = 2, kRun = 4 };
 
 /// What the options say. Sizes and texts go straight into `job`; its `given` bits say which were
@@ -36,7 +35,7 @@ struct SubmitOptions {
   bool is_exclusive = false;
   bool is_whole = false;
   bool is_export_given = false;
-  bool is_nodes_written = false;  ///< -N was given, not taken over from the job's SLURM_NNODES
+  bool is_nodes_written = false;  ///< -N was given, not copied from the job's SLURM_NNODES
   std::optional<JobId> inside;    ///< --jobid, SLURM_JOB_ID
   std::string cluster;            ///< -M: this cluster's name, written out
   std::optional<std::uint32_t> umask;
@@ -46,7 +45,7 @@ struct SubmitOptions {
       defined;                       ///< every option that was given, with the value that counts
   std::vector<std::string> written;  ///< those of the command line
   bool is_quiet = false;
-  // sbatch
+  // Of sbatch alone.
   std::optional<std::string> wrap;
   std::string export_file;
   bool is_parsable = false;
@@ -56,11 +55,11 @@ struct SubmitOptions {
   std::string propagate = "ALL";
   std::string reservation;  ///< --reservation: there is none by any name
   std::string licenses;     ///< --licenses: there are none by any name
-  // salloc
+  // Of salloc alone.
   bool is_no_shell = false;
   bool is_bell = false;
   std::uint16_t kill_signal = 0;
-  // srun
+  // Of srun alone.
   bool is_disable_status = false;
   bool is_quit_on_interrupt = false;
   bool is_multi_prog = false;
@@ -68,7 +67,7 @@ struct SubmitOptions {
   bool is_exit_report_brief = false;  ///< SLURM_SRUN_REDUCE_TASK_EXIT_MSG
   bool is_program_checked =
       false;  ///< SLURM_TEST_EXEC: the program must be there where srun is called
-  // all of them
+  // Of all of them.
   std::string hint;                   ///< --hint, for steps inside
   bool is_login_environment = false;  ///< --get-user-env
 };
@@ -90,7 +89,7 @@ struct SubmitRow {
   const char* help;
 };
 
-/// All of them, in alphabetical order.
+/// Returns all of them, in alphabetical order.
 std::span<const SubmitRow> submit_rows();
 bool has_option(const SubmitRow& row, Submitter by);
 
@@ -100,19 +99,20 @@ struct SubmitVariable;
 enum class OptionSource : std::uint8_t { kScript = 0, kEnvironment = 1, kCommandLine = 2 };
 
 /// Reads words into `options`. What the sources set for one group (memory per node, CPU or GPU)
-/// follows the strongest; two of one source conflict. Errors are said; they and --help give the
+/// follows the strongest; two of one source conflict. Errors are printed; they and --help give the
 /// exit code.
 class SubmitReader {
  public:
   SubmitReader(const Console& console, SubmitOptions& options)
       : console_(console), options_(options) {}
   ReadWords read(const Words& words, OptionSource source);
-  /// The input variables: SBATCH_*, SALLOC_*, SLURM_*. Exit code when one is bad.
+  /// Reads the input variables: SBATCH_*, SALLOC_*, SLURM_*. Returns the exit code when one is bad.
   std::optional<int> read_environment();
 
  private:
   Status set(const SubmitRow& row, std::string_view value, OptionSource source);
-  /// What one variable says. An exit code: it cannot be taken, and why has been said.
+  /// Applies one variable. Returns an exit code when it cannot be accepted, and why has been
+  /// printed.
   std::optional<int> set_variable(const SubmitVariable& variable, const std::string& value);
   std::string help() const;
   std::string usage() const;
@@ -125,8 +125,7 @@ class SubmitReader {
 };
 
 /// An input variable: `suffix` after the command's prefix (or the whole name), and the option that
-/// it stands for. Without an option `set` takes its value; without that, too, it is refused by
-/// name.
+/// it stands for. Without an option `set` gets its value; without that, too, it is refused by name.
 struct SubmitVariable {
   const char* suffix;
   const char* option;
@@ -135,9 +134,9 @@ struct SubmitVariable {
   Status (*set)(SubmitOptions&, std::string_view value) = nullptr;
 };
 std::span<const SubmitVariable> submit_variables();
-/// "SBATCH_ACCOUNT", "SRUN_OUTPUT".
+/// Returns "SBATCH_ACCOUNT", "SRUN_OUTPUT".
 std::string variable_name(const SubmitVariable& variable, Submitter by);
-/// "SBATCH_", "SALLOC_", "SLURM_".
+/// Returns "SBATCH_", "SALLOC_", "SLURM_".
 std::string_view variable_prefix(Submitter by);
 
 }  // namespace muster::cli

@@ -276,7 +276,7 @@ std::string collect_error(Submitter by, const Words& words) {
   return completed.has_value() ? "" : completed.error().text();
 }
 
-TEST(Settle, ContradictionsAreRefused) {
+TEST(CompleteRequest, ContradictionsAreRefused) {
   EXPECT_NE(collect_error(Submitter::kBatch, {"--gpus=1", "-N2"})
                 .find("--gpus=1 is less than the 2 nodes"),
             std::string::npos);
@@ -302,7 +302,7 @@ TEST(Settle, ContradictionsAreRefused) {
             std::nullopt);
 }
 
-TEST(Settle, HintsAndBoundsOnTasks) {
+TEST(CompleteRequest, HintsAndBoundsOnTasks) {
   EXPECT_TRUE(completed(Submitter::kBatch, {"-N2", "--no-kill=no"}).job.is_kill_on_node_fail);
   EXPECT_FALSE(completed(Submitter::kBatch, {"--wait-all-nodes=0"}).job.wait_all_nodes);
   for (const char* hint : {"--hint=nomultithread", "--hint=compute_bound"})
@@ -436,7 +436,7 @@ TEST(SubmitReader, VariablesThatCannotBeReadEndAsTheirOptionsDo) {
   EXPECT_EQ(code_of("SBATCH_TIMELIMIT", "3"), std::nullopt);
 }
 
-TEST(Settle, WhatSlurmRefusesIsRefusedInItsWords) {
+TEST(CompleteRequest, WhatSlurmRefusesIsRefusedInItsWords) {
   constexpr Submitter kRun = Submitter::kRun;
   EXPECT_EQ(refusal_of(kRun, {"--relative=0"}),
             "srun: fatal: --relative option invalid for job allocation request\n1");
@@ -501,7 +501,7 @@ TEST(Settle, WhatSlurmRefusesIsRefusedInItsWords) {
             "srun: error: --exact and --whole are mutually exclusive.\n44");
 }
 
-TEST(Settle, WhatNamesNothingIsRefusedAsByTheController) {
+TEST(CompleteRequest, WhatNamesNothingIsRefusedAsByTheController) {
   const auto starts = [](Submitter by, const Words& words, std::string_view text) {
     const std::string told = refusal_of(by, words);
     EXPECT_TRUE(told.starts_with(text) && told.ends_with("\n44")) << told;
@@ -595,7 +595,7 @@ TEST(SubmitReader, GpusWrittenOnTheLineReplaceThoseOfTheEnclosingJob) {
   EXPECT_EQ(options.job.given & given_option::kGpusPerNode, 0U);
 }
 
-TEST(Settle, TaskCountsFollow) {
+TEST(CompleteRequest, TaskCountsFollow) {
   EXPECT_EQ(completed(Submitter::kBatch, {"-N3"}).job.request.task_count, 3U);
   EXPECT_EQ(completed(Submitter::kBatch, {"-N3"}).job.given & given_option::kTaskCount, 0U);
   const SubmitOptions per_node = completed(Submitter::kBatch, {"-N2", "--ntasks-per-node=4"});
@@ -607,7 +607,7 @@ TEST(Settle, TaskCountsFollow) {
   EXPECT_EQ(completed(Submitter::kBatch, {"-w", "n[1-3]"}).job.request.min_nodes, 3U);
 }
 
-TEST(Settle, TooManyNodesForTheTasks) {
+TEST(CompleteRequest, TooManyNodesForTheTasks) {
   Read result = read(Submitter::kRun, {"-N4", "-n1", "true"});
   Words warnings;
   ASSERT_TRUE(complete_request(result.options, warnings).has_value());
@@ -615,7 +615,7 @@ TEST(Settle, TooManyNodesForTheTasks) {
   EXPECT_EQ(result.options.job.request.min_nodes, 1U);
 }
 
-TEST(Settle, AListOfMoreNodesThanTasksIsCutDown) {
+TEST(CompleteRequest, AListOfMoreNodesThanTasksIsCutDown) {
   struct Case {
     Words words;
     const char* nodes;
@@ -661,7 +661,7 @@ TEST(Settle, AListOfMoreNodesThanTasksIsCutDown) {
 }
 
 // The places that -B names are as many tasks; what 22.05.8 says for each.
-TEST(Settle, ExtraNodeInfoMeansATaskForEachPlace) {
+TEST(CompleteRequest, ExtraNodeInfoMeansATaskForEachPlace) {
   const std::pair<Words, std::uint32_t> kCases[] = {
       {{"-B", "2:2:1"}, 4},
       {{"-B", "2"}, 2},
@@ -680,7 +680,7 @@ TEST(Settle, ExtraNodeInfoMeansATaskForEachPlace) {
   EXPECT_EQ(completed(Submitter::kBatch, {"-B", "2:2:1"}).job.request.threads_per_core, 1U);
 }
 
-TEST(Settle, TasksPerNodeOnARangeOfNodesNameNoTotal) {
+TEST(CompleteRequest, TasksPerNodeOnARangeOfNodesNameNoTotal) {
   const SubmitOptions range = completed(Submitter::kBatch, {"-N2-4", "--ntasks-per-node=2"});
   EXPECT_EQ(range.job.request.task_count, 4U) << "what it needs at least";
   EXPECT_EQ(range.job.given & given_option::kTaskCount, 0U);
@@ -691,7 +691,7 @@ TEST(Settle, TasksPerNodeOnARangeOfNodesNameNoTotal) {
   EXPECT_FALSE(follows_nodes(completed(Submitter::kBatch, {"-N2-4"}).job));
 }
 
-TEST(Settle, MoreTasksThanTasksPerNodeAllowCountForMore) {
+TEST(CompleteRequest, MoreTasksThanTasksPerNodeAllowCountForMore) {
   Read result = read(Submitter::kRun, {"-N2", "-n4", "--ntasks-per-node=1", "true"});
   Words warnings;
   ASSERT_TRUE(complete_request(result.options, warnings).has_value());
@@ -706,7 +706,7 @@ TEST(Settle, MoreTasksThanTasksPerNodeAllowCountForMore) {
             2U);
 }
 
-TEST(Settle, Gres) {
+TEST(CompleteRequest, Gres) {
   const SubmitOptions options =
       completed(Submitter::kBatch, {"--gres=nic:1", "--gpus-per-node=h100:2"});
   EXPECT_EQ(options.job.get(JobText::kGresPerNode), "gpu:h100:2,nic:1");

@@ -1,6 +1,6 @@
 // How sbatch, srun and salloc refuse: Slurm's own lines come first and alone, because scripts match
-// them; the cause and the way out follow. The exit codes stand here too. What is refused belongs to
-// who finds it. Source: Slurm 22.05.8, as tried.
+// them; the cause and the way out follow. The exit codes are here too. The caller decides what is
+// refused. Source: Slurm 22.05.8, as tried.
 #pragma once
 
 #include <string_view>
@@ -9,13 +9,14 @@
 
 namespace muster::cli {
 
-/// After an option that nobody knows or that cannot be read, whatever SLURM_EXIT_ERROR says.
+/// The exit code after an option that nobody knows or that cannot be read, whatever
+/// SLURM_EXIT_ERROR says.
 inline constexpr int kExitBadOption = 255;
 
-/// Says that a job was not accepted: by the controller, or by the command in its place. The exit
-/// code: SLURM_EXIT_ERROR, else 1.
+/// Prints that a job was not accepted: by the controller, or by the command in its place. Returns
+/// the exit code: SLURM_EXIT_ERROR, else 1.
 int refuse_job(const Console& console, Submitter by, const Error& error);
-/// The same of sbatch --test-only, which has its own line and exit code.
+/// Does the same for sbatch --test-only, which has its own line and exit code.
 int refuse_test(const Console& console, const Error& error);
 
 /// An option's value as it was given. `origin`: "from NAME=VALUE" of the environment, or empty.
@@ -24,7 +25,7 @@ struct OptionValue {
   std::string_view value;
   std::string_view origin = {};
 };
-/// Says why a value cannot be taken, and gives the exit code.
+/// Prints why a value cannot be accepted, and returns the exit code.
 int refuse_value(const Console& console, Submitter by, const OptionValue& option,
                  const Error& error);
 

@@ -1,5 +1,5 @@
-// What single options of sbatch, srun and salloc do with their values: one function each, for the
-// rows of the table.
+// Sets the values of single options of sbatch, srun and salloc: one function each, for the rows of
+// the table.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ namespace muster::cli::setters {
 
 using Value = std::string_view;
 
-/// "Invalid numeric value" for what is no whole number from `low`.
+/// Reads a whole number. Errors: "Invalid numeric value" for what is none from `low`.
 Result<std::uint32_t> read_count(Value value, std::uint32_t low);
 
 template <JobText Key, std::uint32_t Given = 0>
@@ -24,7 +24,7 @@ Status step_text(SubmitOptions& options, Value value) {
   options.step.text.set(Key, value);
   return {};
 }
-/// A whole number into a member of the job or of its request, at least `Low`.
+/// Reads a whole number into a member of the job or of its request, at least `Low`.
 template <auto Member, std::uint32_t Given = 0, std::uint32_t Low = 1>
 Status count(SubmitOptions& options, Value value) {
   field_of(options.job, Member) = TRY(read_count(value, Low));
@@ -46,10 +46,10 @@ Status flag(SubmitOptions& options, Value) {
   options.*Member = To;
   return {};
 }
-/// Nothing to do: the option asks for what happens anyway.
+/// Does nothing: the option asks for what happens anyway.
 Status as_is(SubmitOptions& options, Value value);
 
-/// For what cannot be done yet: an empty value, as templates leave it, asks for nothing.
+/// Refuses what cannot be done yet; an empty value, as templates leave it, asks for nothing.
 
 Status array(SubmitOptions& options, Value value);
 Status debug(SubmitOptions& options, Value value);

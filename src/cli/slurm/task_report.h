@@ -1,4 +1,4 @@
-// How a step's tasks ended: the lines that srun prints and its exit code. Pure.
+// Words how a step's tasks ended: the lines that srun prints and its exit code. Pure.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,19 @@ struct TaskEnd {
 /// Gathers ends and words those that failed, tasks of the same end in one line.
 class TaskReport {
  public:
-  /// `is_brief`: of lines in a row about one kind of end the first alone
+  /// `is_brief`: of lines in a row about one kind of end only the first is made
   /// (SLURM_SRUN_REDUCE_TASK_EXIT_MSG).
   explicit TaskReport(std::uint32_t task_count, bool is_brief = false)
       : task_count_(task_count), is_brief_(is_brief) {}
   void add(std::uint32_t task, const std::string& host, TaskEnd end);
-  /// "n[1-2]: tasks 0-1: Exited with exit code 1" for each new failure; empties the gathered ones.
+  /// Returns "n[1-2]: tasks 0-1: Exited with exit code 1" for each new failure, and empties the
+  /// gathered ones.
   std::vector<std::string> drain_lines();
   bool has_lines() const { return !fresh_.empty(); }
-  /// "task 0: running", "tasks 1-3: exited", ...: for Ctrl-C.
+  /// Returns "task 0: running", "tasks 1-3: exited", ...: for Ctrl-C.
   std::vector<std::string> status_lines() const;
-  /// 128 + the highest signal if any task was signalled, else the highest exit code; out of memory
-  /// counts as 1.
+  /// Returns 128 + the highest signal if any task was signalled, else the highest exit code; out of
+  /// memory counts as 1.
   int exit_code() const;
   std::size_t ended_count() const { return ended_.size(); }
 

@@ -88,7 +88,7 @@ TEST(Configurations, OneWhoseStoredTextCannotBeReadEndsAloneAndSaysWhy) {
   of_one.decided.experiment = ExperimentId(1);
   of_one.basis = lab.experiment().covered;
   lab.rig.done(of_one, kRoot);
-  lab.settle();
+  lab.run_until_idle();
   EXPECT_EQ(lab.experiment().state, ExperimentState::kStoppingError);
   EXPECT_NE(lab.experiment().detail.find("its search cannot go on"), std::string::npos)
       << lab.experiment().detail;
@@ -175,7 +175,7 @@ TEST(Configurations, ATrialThatCannotBeStartedEndsWithTheReasonAndDrainsNoNode) 
   prepared.spec = std::move(spec);
   ASSERT_FALSE(lab.rig.done(std::move(prepared)).error);
   for (int i = 0; i < 20; ++i) {
-    lab.settle();
+    lab.run_until_idle();
     lab.rig.pass(Duration::seconds(1));
   }
   EXPECT_EQ(lab.rig.count_sent<LaunchStep>(0) + lab.rig.count_sent<LaunchStep>(1), 0U);
@@ -253,7 +253,7 @@ TEST(Configuration, ASearchThatDecidesNothingByTimeNeedsNoTimeMetric) {
     report.steps = 1;
     report.metrics = {{"acc", 0.5}};
     EXPECT_FALSE(lab.rig.done(report).error) << searcher;
-    lab.settle();
+    lab.run_until_idle();
     EXPECT_EQ(lab.experiment().state, ExperimentState::kActive) << lab.experiment().detail;
     EXPECT_EQ(lab.trial(1).metric, 0.5);
     EXPECT_EQ(lab.trial(1).units, 0) << "steps are no epochs";

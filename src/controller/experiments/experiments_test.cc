@@ -85,7 +85,7 @@ TEST(Experiments, ALargeOneIsBegunPausedAndKilledWhole) {
   EXPECT_TRUE(did(ExperimentVerb::kPause));
   EXPECT_TRUE(did(ExperimentVerb::kActivate));
   EXPECT_TRUE(did(ExperimentVerb::kKill));
-  lab.settle();
+  lab.run_until_idle();
   EXPECT_EQ(lab.experiment(id).open_trials, 4U)
       << "those on the nodes, until their processes are gone";
 }
@@ -97,11 +97,11 @@ TEST(Experiments, TheLimitOfTrialsAtOnceIsLive) {
   update.experiment = ExperimentId(1);
   update.max_concurrent = 3;
   lab.rig.done(update);
-  lab.settle();
+  lab.run_until_idle();
   EXPECT_EQ(lab.trial_count(), 3U);
   update.max_concurrent = 1;
   lab.rig.done(update);
-  lab.settle();
+  lab.run_until_idle();
   lab.exit(1);
   EXPECT_EQ(lab.trial_count(), 3U);
 }
@@ -128,7 +128,7 @@ Reply validate(Lab& lab, std::uint32_t trial, std::vector<NamedNumber> metrics) 
   report.run = lab.job(trial).attempt + 1;
   report.metrics = std::move(metrics);
   const Reply reply = lab.rig.done(report);
-  lab.settle();
+  lab.run_until_idle();
   return reply;
 }
 
@@ -220,7 +220,7 @@ TEST(Experiments, ANodesFaultDoesNotCount) {
   done.error = "the node cannot";
   done.is_node_fault = true;
   lab.rig.hear(node, done);
-  lab.settle();
+  lab.run_until_idle();
   EXPECT_EQ(lab.trial(1).state, TrialState::kActive);
   EXPECT_EQ(lab.trial(1).restarts, 0U);
   EXPECT_EQ(lab.job(1).attempt, 1U);

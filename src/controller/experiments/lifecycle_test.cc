@@ -29,7 +29,7 @@ Reply continue_it(Lab& lab, const std::string& overrides = "", Identity who = kA
     return reply;
   }
   reply = lab.rig.done(std::move(prepared).value(), who);
-  lab.settle();
+  lab.run_until_idle();
   return reply;
 }
 
@@ -62,12 +62,12 @@ bool is_collecting(const Lab& lab) {
 }
 
 void end_collection(Lab& lab, ExitStatus status = {}) {
-  lab.settle();
+  lab.run_until_idle();
   const Job& job = lab.rig.job(collection(lab).job);
   ASSERT_NE(job.run, nullptr) << "it has not started";
   lab.rig.step_done(job.run->allocation->nodes.front().node.value(), lab.rig.batch_step(job.id),
                     status);
-  lab.settle();
+  lab.run_until_idle();
 }
 
 std::size_t blob_count(const Lab& lab) {
@@ -701,7 +701,7 @@ void fill_nodes(Lab& lab) {
     spec->request.cpus_per_task = 4;
     lab.rig.done(testing::submit_of(std::move(spec)));
   }
-  lab.settle();
+  lab.run_until_idle();
 }
 
 TEST(Collecting, AJobThatNeverBeganHasTouchedNothing) {
@@ -725,7 +725,7 @@ TEST(Collecting, AJobThatIsDroppedLeavesNothingToGoOnFrom) {
   save(lab, 1, "a", 1);
   lab.exit(1);
   lab.rig.done(CollectCheckpoints{ExperimentId(1), {}, {"a"}}, kRoot);
-  lab.settle();
+  lab.run_until_idle();
   const JobId job = collection(lab).job;
   ASSERT_NE(lab.rig.job(job).run, nullptr);
   ClusterState state;
@@ -747,7 +747,7 @@ TEST(Continuing, NothingGoesOnFromWhatIsBeingDeleted) {
   EXPECT_NE(why.find("is deleting checkpoint b, which trial 1 would go on from"), std::string::npos)
       << why;
   lab.rig.done(testing::cancel_of(collection(lab).job));
-  lab.settle();
+  lab.run_until_idle();
   EXPECT_EQ(error_of(continue_it(lab, "{searcher: {max_length: {batches: 2000}}}")), "");
 }
 
@@ -760,7 +760,7 @@ void live(Lab& lab, Duration span) {
     lab.rig.pass(std::min(Duration::seconds(10), end - lab.rig.now));
     for (const std::uint32_t node : {0U, 1U}) lab.rig.hear(node, Heartbeat{});
   }
-  lab.settle();
+  lab.run_until_idle();
 }
 
 TEST(Budgets, GpuHoursEndAnExperimentForGood) {
@@ -851,12 +851,12 @@ TEST(Shares, TheyChangeLive) {
   update.experiment = ExperimentId(2);
   update.weight = 8;
   lab.rig.done(update);
-  lab.settle();
+  lab.run_until_idle();
   lab.exit(2);
   EXPECT_TRUE(lab.runs(7)) << "the heavier has less for its weight";
   update.weight = 1;
   lab.rig.done(update);
-  lab.settle();
+  lab.run_until_idle();
   lab.exit(3);
   EXPECT_TRUE(lab.runs(6));
 }
@@ -876,7 +876,7 @@ TEST(TrialFailures, ARunThatLosesEachOfItsSupervisorsIsNotTriedForEver) {
     lost.is_lost = lost.is_node_fault = true;
     lab.rig.hear(lab.job(1).run->allocation->nodes.front().node.value(), lost);
     lab.rig.live(lab.rig.core.state().settings().requeue_delay + Duration::seconds(1));
-    lab.settle();
+    lab.run_until_idle();
   }
   EXPECT_EQ(lab.experiment().state, ExperimentState::kError);
   EXPECT_EQ(runs, 6)

@@ -74,7 +74,7 @@ TEST(LogPolicies, AMatchForbidsNothingWhereTheNodeWasAtFaultOrOfAnotherRun) {
   done.id = lab.rig.batch_step(lab.trial(1).job);
   done.is_node_fault = true;
   lab.rig.hear(node_of(lab), done);
-  lab.settle();
+  lab.run_until_idle();
   ASSERT_TRUE(lab.runs(1));
   lab.exit(1, ExitStatus::exited(1));  // of run 2
   EXPECT_EQ(lab.trial(1).state, TrialState::kActive);
@@ -89,7 +89,7 @@ TEST(LogPolicies, AMatchOfARunThatHasFailedEndsTheNextOne) {
     lab.exit(1, ExitStatus::exited(1));
     EXPECT_EQ(lab.job(1).attempt, 1U);
     lab.rig.done(match_of(1, LogAction::kCancelRetries), kRoot);
-    lab.settle();
+    lab.run_until_idle();
     if (is_held) {  // it had been asked to stop: that is no failure
       EXPECT_EQ(lab.trial(1).state, TrialState::kActive);
       continue;
@@ -97,7 +97,7 @@ TEST(LogPolicies, AMatchOfARunThatHasFailedEndsTheNextOne) {
     const StepId step = lab.rig.batch_step(lab.trial(1).job);
     EXPECT_EQ(lab.rig.last_sent<TerminateJob>().job, lab.trial(1).job);
     lab.rig.step_done(node_of(lab), step, ExitStatus::signalled(SIGTERM));
-    lab.settle();
+    lab.run_until_idle();
     EXPECT_EQ(lab.trial(1).state, TrialState::kError);
     EXPECT_NE(lab.trial(1).detail.find("run 1 wrote"), std::string::npos) << lab.trial(1).detail;
     EXPECT_TRUE(is_final(lab.experiment().state));
@@ -116,7 +116,7 @@ TEST(LogPolicies, AMatchWhileARunIsBeingCleanedUpEndsTheTrial) {
   lab.rig.done(match_of(1, LogAction::kCancelRetries), kRoot);
   EXPECT_EQ(lab.trial(1).state, TrialState::kActive);
   lab.rig.step_done(node, step, ExitStatus::signalled(SIGTERM));
-  lab.settle();
+  lab.run_until_idle();
   EXPECT_EQ(lab.trial(1).state, TrialState::kError);
   EXPECT_EQ(lab.job(1).attempt, 0U);
 }
@@ -126,7 +126,7 @@ TEST(LogPolicies, AnExcludedNodeIsLeftAloneFromTheNextStartOn) {
   lab.create(random_search(1, 1));
   const std::uint32_t first = node_of(lab);
   lab.rig.done(match_of(1, LogAction::kExcludeNode, first), kRoot);
-  lab.settle();
+  lab.run_until_idle();
   ASSERT_TRUE(lab.runs(1)) << "a run that goes on is left alone";
   EXPECT_EQ(lab.job(1).attempt, 0U);
   lab.exit(1, ExitStatus::exited(1));
@@ -160,7 +160,7 @@ TEST(LogPolicies, AQueuedTrialWithoutANodeLeftEndsAtOnce) {
   lab.exit(1, ExitStatus::exited(1));
   ASSERT_TRUE(lab.job(1).is_pending());
   lab.rig.done(match_of(1, LogAction::kExcludeNode, 1), kRoot);
-  lab.settle();
+  lab.run_until_idle();
   EXPECT_EQ(lab.trial(1).state, TrialState::kError);
   EXPECT_NE(lab.trial(1).detail.find("does without n1"), std::string::npos) << lab.trial(1).detail;
 }

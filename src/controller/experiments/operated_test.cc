@@ -19,7 +19,7 @@ constexpr const char* kCustom =
 
 Reply operate(Lab& lab, OperationsInput input, Identity who = kAlice) {
   const Reply reply = lab.rig.done(OperateSearch{ExperimentId(1), std::move(input)}, who);
-  lab.settle();
+  lab.run_until_idle();
   return reply;
 }
 std::string refusal_of(const Reply& reply) { return reply.error ? reply.error->text() : ""; }
@@ -98,7 +98,7 @@ TEST(CustomSearch, WhatATrialWillBeginWithIsKept) {
   EXPECT_NE(refusal_of(lab.rig.done(DeleteCheckpoints{{"aaa"}}))
                 .find("a trial of experiment 2 will begin with"),
             std::string::npos);
-  lab.settle();
+  lab.run_until_idle();
   EXPECT_NE(refusal_of(lab.rig.done(DeleteCheckpoints{{"aaa"}}))
                 .find("a trial of experiment 2 will begin with"),
             std::string::npos);
@@ -150,7 +150,7 @@ void pass(Lab& lab, Duration span) {
     for (const std::uint32_t node : {0U, 1U}) lab.rig.hear(node, Heartbeat{});
     lab.rig.pass(kBeat);
   }
-  lab.settle();
+  lab.run_until_idle();
 }
 
 TEST(Elastic, ATrialTakesTheMostThatIsFree) {
@@ -219,7 +219,7 @@ TEST(Elastic, ARunningTrialMakesRoomForWhoWaits) {
   pass(lab, Duration::seconds(4));
   ASSERT_TRUE(lab.job(1).run->stop.has_value());
   lab.exit(1);
-  lab.settle();
+  lab.run_until_idle();
   ASSERT_TRUE(lab.runs(1));
   ASSERT_TRUE(lab.runs(2));
   EXPECT_EQ(gpus_of(lab.job(1)), 3U);

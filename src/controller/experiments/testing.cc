@@ -6,7 +6,7 @@ Lab::Lab(std::vector<EventBatchRef> stored) : rig(2, std::move(stored)) {
   role.load(rig.core.state());
   seen_ = rig.published.size();
   rig.connect_all();
-  settle();
+  run_until_idle();
 }
 
 Lab::~Lab() = default;
@@ -14,7 +14,7 @@ Lab::~Lab() = default;
 ExperimentId Lab::create(const std::string& yaml, bool is_paused) {
   const Reply reply = ask(yaml, is_paused);
   EXPECT_FALSE(reply.error.has_value()) << reply.error->text();
-  settle();
+  run_until_idle();
   return reply.experiment;
 }
 
@@ -32,7 +32,7 @@ Reply Lab::ask(const std::string& yaml, bool is_paused) {
   return reply;
 }
 
-void Lab::settle() {
+void Lab::run_until_idle() {
   for (int i = 0; i < 100; ++i) {
     for (; seen_ < rig.published.size(); ++seen_) role.apply(*rig.published[seen_]);
     const auto decisions = role.decide(rig.now);
@@ -50,21 +50,21 @@ Reply Lab::report(std::uint32_t id, double metric, double epochs, std::uint32_t 
   report.run = run != 0 ? run : job(id).attempt + 1;
   report.metrics = {{"loss", metric}, {"epochs", epochs}};
   const Reply reply = rig.done(report, who);
-  settle();
+  run_until_idle();
   return reply;
 }
 
 void Lab::exit(std::uint32_t id, ExitStatus status) {
   const Job& one = job(id);
   rig.step_done(one.run->allocation->nodes.front().node.value(), rig.batch_step(one.id), status);
-  settle();
+  run_until_idle();
 }
 
 void Lab::control(ExperimentVerb verb, Identity who) {
   const Reply reply = rig.done(ControlExperiments{verb, {ExperimentId(1)}}, who);
   ASSERT_EQ(reply.experiments.size(), 1U);
   EXPECT_FALSE(reply.experiments[0].error.has_value()) << reply.experiments[0].error->text();
-  settle();
+  run_until_idle();
 }
 
 std::uint64_t hash_after_restart(Lab& lab) {

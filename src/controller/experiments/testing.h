@@ -1,4 +1,4 @@
-// For tests: a core with the search role beside it.
+// A core with the search role beside it, for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class Lab {
   ExperimentId create(const std::string& yaml, bool is_paused = false);
   Reply ask(const std::string& yaml, bool is_paused = false);
   /// Lets the search decide and the planner plan until nothing moves.
-  void settle();
+  void run_until_idle();
   const Experiment& experiment(ExperimentId id = ExperimentId(1)) const {
     return *rig.core.state().experiments().find(id);
   }
@@ -50,7 +50,7 @@ class Lab {
   std::size_t seen_ = 0;
 };
 
-/// The hash of the state as a new start would find it.
+/// Returns the hash of the state as a new start would find it.
 std::uint64_t hash_after_restart(Lab& lab);
 
 std::string random_search(std::uint32_t trials, std::uint32_t at_once, std::uint32_t restarts = 5);

@@ -1,5 +1,5 @@
-// When a follower that stands still between batches writes a checkpoint of its state into the
-// journal.
+// Writes checkpoints of a follower's state into the journal, while that follower stands still
+// between batches.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What the journal's role is told by the others of its process.
+// The messages that the journal's role gets from the others of its process.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct FetchBlob {
   BlobId id;
   std::uint64_t token = 0;  ///< 0: for the core; else for the gateway's request of that number
 };
-/// A checkpoint: one of these, its slices, and its end.
+/// Begins a checkpoint: one of these, its slices, and its end.
 struct BeginCheckpoint {};
 struct CheckpointSlice {
   std::string record;
@@ -22,11 +22,11 @@ struct CheckpointSlice {
 struct FinishCheckpoint {
   CheckpointSeal seal;
 };
-/// History has every batch up to `seq` on stable storage.
+/// Says that history has every batch up to `seq` on stable storage.
 struct HistoryStored {
   Seq seq;
 };
-/// What JournalRolePort::tidy_beside asked for is over.
+/// Says that the work which JournalRolePort::tidy_beside asked for is over.
 struct TidiedBeside {};
 
 using ToJournal = std::variant<EventBatchRef, FetchBlob, BeginCheckpoint, CheckpointSlice,

@@ -1,11 +1,11 @@
-// Who writes the journal: batches first and together, everything else in their gaps, because
-// replies wait for batches.
+// The writer of the journal. Batches come first and together, everything else in their gaps,
+// because replies wait for batches.
 //
 //   batches ──▶ one append ──▶ on_durable | on_failure
 //   blobs asked for ──▶ looked up at once
 //   slices of a checkpoint, its end, how far history is ──▶ one a turn
 //   nothing ──▶ the log is tidied, what nobody needs is truncated, the reserve is looked after
-// Single-threaded; `steady` is the machine's steady clock, CLOCK_BOOTTIME.
+// The role is single-threaded; `steady` is the machine's steady clock, CLOCK_BOOTTIME.
 #pragma once
 
 #include <cstddef>
@@ -21,46 +21,48 @@
 
 namespace muster {
 
-/// Where the role's words go. Called within a turn; an implementation must not call back.
+/// The interface that the role calls. It is called within a turn; an implementation must not call
+/// back.
 class JournalRolePort {
  public:
   virtual ~JournalRolePort() = default;
-  /// Every batch up to `seq` is on stable storage.
+  /// Says that every batch up to `seq` is on stable storage.
   virtual void on_durable(Seq seq) = 0;
-  /// A batch was refused, and none is stored any more: this run of the controller is over.
-  /// kConflict: another leads.
+  /// Says that a batch was refused, and none is stored any more: this run of the controller is
+  /// over. kConflict: another leads.
   virtual void on_failure(const Error& error) = 0;
   virtual void on_blob(const FetchBlob& asked, Result<std::string> bytes) = 0;
-  /// A slice of a checkpoint has been taken in; another may be sent.
+  /// Says that a slice of a checkpoint has been accepted; another may be sent.
   virtual void on_slice() = 0;
-  /// New work is refused from now on, and why; nullopt: it is taken again.
+  /// Says that new work is refused from now on, and why; nullopt: it is accepted again.
   virtual void on_room(const std::optional<Error>& refusal) = 0;
-  /// What Journal::tidy_beside gives is to be called on another thread, and TidiedBeside to be sent
-  /// after it. Only where the journal has such a part.
+  /// Asks that what Journal::tidy_beside returns be called on another thread, and TidiedBeside be
+  /// sent after it. It is called only where the journal has such a part.
   virtual void tidy_beside() = 0;
 };
 
 class JournalRole {
  public:
   struct Bounds {
-    /// What is written before the journal is tidied although it is busy.
+    /// How many bytes are written before the journal is tidied although it is busy.
     std::size_t tidy_bytes = 16 << 20;
     std::size_t tidy_batches = 2000;
     std::uint32_t truncated_rows = 500;  ///< in one piece
-    /// Between two pieces of a truncation while messages come in.
+    /// The pause between two pieces of a truncation while messages come in.
     Duration truncation_pause = Duration::milliseconds(50);
   };
-  /// `boot`: of the machine (JournalClock).
+  /// Holds references: journal, reserve and port outlive it. `boot`: the number of the machine's
+  /// boot (JournalClock).
   JournalRole(Journal& journal, DiskReserve& reserve, JournalRolePort& port, std::uint64_t boot,
               const Bounds& bounds);
   JournalRole(Journal& journal, DiskReserve& reserve, JournalRolePort& port, std::uint64_t boot)
       : JournalRole(journal, reserve, port, boot, Bounds()) {}
 
-  /// Before the first turn: is there room for new work?
+  /// Checks before the first turn whether there is room for new work.
   void start() { look_after_reserve(); }
-  /// Takes up what has arrived, perhaps nothing, and a bounded part of what waits.
+  /// Handles what has arrived, perhaps nothing, and a bounded part of what waits.
   void turn(std::vector<ToJournal> messages, Duration steady);
-  /// How long to wait for messages before the next turn.
+  /// Returns how long to wait for messages before the next turn.
   Duration timeout() const;
 
  private:

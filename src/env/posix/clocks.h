@@ -1,4 +1,4 @@
-// The machine's two clocks. What waits, expires or judges counts the steady one; the wall clock is
+// The machine's two clocks. What waits, expires or judges uses the steady one; the wall clock is
 // for people, and jumps.
 #pragma once
 
@@ -8,15 +8,16 @@
 
 namespace muster {
 
-/// CLOCK_BOOTTIME: since the machine's boot, time that it was suspended included. Never goes back,
-/// never jumps.
+/// Returns CLOCK_BOOTTIME: the time since the machine's boot, suspension included. It never goes
+/// back and never jumps.
 Duration steady_time();
-/// The same as a point in time, for objects that are told `now` and compare it with nothing from
+/// Returns the same as a point in time, for objects that get `now` and compare it with nothing from
 /// elsewhere.
 TimePoint steady_now();
-/// CLOCK_REALTIME.
+/// Returns CLOCK_REALTIME.
 TimePoint wall_time();
-/// Stands for this boot of the machine: times of steady_time() compare within one boot. Never 0.
+/// Returns a number for this boot of the machine: times of steady_time() compare within one boot.
+/// Never 0.
 std::uint64_t boot_number();
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Who it was that a process died of: written to a small file by the handler of the fatal signal,
-// read by the next run. While all goes well a record costs a store in memory.
+// Records on whose behalf a process died: the handler of the fatal signal writes a small file, the
+// next run reads it. While all goes well a record costs a store in memory.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,30 @@
 
 namespace muster {
 
-/// One for a process at a time. Only the death of a watched thread counts, with the job that this
-/// thread works on: what ends the process from outside, or in another thread, says nothing about a
-/// job.
+/// There is one for a process at a time. Only the death of a watched thread counts, with the job
+/// that this thread works on: what ends the process from outside, or in another thread, says
+/// nothing about a job.
 class CrashRecord {
  public:
   /// Opens or makes the file, reads what the last run left, and begins anew. From now on a fatal
-  /// signal is noted. A run that went on for `well` before it died begins the row anew: what it did
-  /// not stumble over then is no reason to hold a job now. Errors: kUnavailable.
+  /// signal is recorded. A run that went on for `well` before it died begins the row anew: what did
+  /// not kill it then is no reason to hold a job now. Errors: kUnavailable.
   static Result<std::unique_ptr<CrashRecord>> open(const std::string& path,
                                                    Duration well = Duration::minutes(10));
   ~CrashRecord();
   CrashRecord(const CrashRecord&) = delete;
   CrashRecord& operator=(const CrashRecord&) = delete;
 
-  /// The job that the last run died of, and how many runs in a row did. Zero: it did not die of
-  /// one.
+  /// Returns the job that the last run died of, and how many runs in a row did. Zero: it did not
+  /// die of one.
   JobId last_job() const { return last_job_; }
   std::uint32_t deaths() const { return deaths_; }
 
-  /// The calling thread's death counts from now on.
+  /// Makes the calling thread's death count from now on.
   void watch_this_thread();
-  /// What the calling thread does is done for this job; 0: for none.
+  /// Says that what the calling thread does is done for this job; 0: for none.
   void works_on(JobId job);
-  /// Where that stands, of the calling thread. Lifetime: the thread's.
+  /// Returns where that is stored for the calling thread. Lifetime: the thread's.
   JobId& work_of_this_thread();
 
  private:

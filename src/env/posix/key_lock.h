@@ -1,6 +1,6 @@
-// Who lives: a process holds a key of a lock file for as long as it is there, whatever ends it. The
-// kernel keeps the record, so that nothing is written, no pid is taken for another's, and a full
-// disk changes nothing.
+// Says which processes live: a process holds a key of a lock file for as long as it exists,
+// whatever ends it. The kernel keeps the record, so that nothing is written, no pid is mistaken for
+// another's, and a full disk changes nothing.
 #pragma once
 
 #include <sys/types.h>
@@ -12,11 +12,12 @@
 
 namespace muster {
 
-/// This process holds `key` of the file until it ends. Requires: it opens that file no second time,
-/// and takes one key of it. Errors: kAlreadyExists when another process holds it; kUnavailable.
+/// Lets this process hold `key` of the file until it ends. Requires: it opens that file no second
+/// time, and holds one key of it. Errors: kAlreadyExists when another process holds it;
+/// kUnavailable.
 Status hold_key(const std::string& path, std::uint64_t key);
 
-/// The process that holds `key`; 0: none.
+/// Returns the process that holds `key`; 0: none.
 pid_t holder_of_key(const std::string& path, std::uint64_t key);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// The processes that carry a mark in their environment, and what they started: how a step is found
-// where no cgroup holds it and its supervisor is gone.
+// Finds the processes that have a mark in their environment, and what they started. So a step is
+// found that no cgroup holds and whose supervisor is gone.
 #pragma once
 
 #include <sys/types.h>
@@ -11,18 +11,18 @@
 
 namespace muster {
 
-/// Every living process that was started with `mark` ("NAME=VALUE") in its environment, with its
-/// descendants and the others of their sessions; never this process nor its own session. What has
-/// cleared its environment and left both its session and its parent is not found. Cost: reads /proc
-/// once.
+/// Returns every living process that was started with `mark` ("NAME=VALUE") in its environment,
+/// with its descendants and the others of their sessions; never this process nor its own session. A
+/// process that has cleared its environment and left both its session and its parent is not found.
+/// Cost: reads /proc once.
 std::vector<pid_t> marked_processes(const std::string& mark);
 
-/// What follows `prefix` ("NAME=…") in the environments of living processes, and whose these are:
-/// anybody may write a mark into the environment of his own. Cost: reads /proc once.
+/// Returns what follows `prefix` ("NAME=…") in the environments of living processes, and their
+/// users: anybody may write a mark into the environment of his own. Cost: reads /proc once.
 std::map<std::string, std::set<uid_t>> marks_with(const std::string& prefix);
 
-/// SIGKILL to all of them, stopped first so that none can fork away. False: some are still there,
-/// to be tried again.
+/// Sends SIGKILL to all of them, stopped first so that none can fork away. False: some are still
+/// there, to be tried again.
 bool kill_marked(const std::string& mark);
 
 }  // namespace muster

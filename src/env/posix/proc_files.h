@@ -1,4 +1,4 @@
-// What the kernel says of processes, as small text files. Source: proc(5).
+// Reads what the kernel says of processes, as small text files. Source: proc(5).
 #pragma once
 
 #include <sys/types.h>
@@ -8,17 +8,18 @@
 
 namespace muster {
 
-/// The whole of a file of the kernel's; empty where it cannot be read.
+/// Returns the whole of a file of the kernel's; empty where it cannot be read.
 std::string read_small(const std::string& path);
 
-/// Of /proc/PID/stat.
+/// The fields of /proc/PID/stat that are used.
 struct ProcessStat {
   pid_t parent = 0;
   pid_t session = 0;
 };
-/// Nullopt: there is no such process, or it has ended and waits to be reaped: nothing runs in it.
+/// Returns the process's fields. Nullopt: there is no such process, or it has ended and waits to be
+/// reaped: nothing runs in it.
 std::optional<ProcessStat> stat_of(pid_t pid);
-/// Whose process it is: the real user, whatever rights it has. Nullopt: there is no such process.
+/// Returns the process's real user, whatever rights it has. Nullopt: there is no such process.
 std::optional<uid_t> user_of(pid_t pid);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// Starting processes: the one file that forks and executes for the daemons' tasks. A task inherits
-// nothing of ours: not our signals, mask, limits, umask, groups, descriptors.
+// Starts processes: this is the one file that forks and executes for the daemons' tasks. A task
+// inherits nothing of ours: not our signals, mask, limits, umask, groups, descriptors.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 namespace muster {
 
-/// Whose process it will be.
+/// The user that a process will have.
 struct ProcessUser {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
@@ -25,7 +25,7 @@ struct ProcessUser {
 struct ProcessSpec {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  ///< NAME=VALUE
-  /// Called in the child with its pid before the environment is used: for variables that hold the
+  /// Called in the child with its pid before the environment is used, for variables that hold the
   /// pid.
   std::function<void(std::vector<std::string>&, pid_t)> finish_environment;
   std::string work_dir;  ///< entered as the user; /tmp with a message when that fails
@@ -42,31 +42,31 @@ struct ProcessSpec {
   bool is_own_session = true;  ///< setsid
 };
 
-/// The pid of the started process. `exec_error`, where given: errno when it was the program that
-/// could not be executed, else 0. Errors: kNotFound or kInvalidArgument when the program cannot be
-/// executed (the message names it and the reason); as enter_mount_view; kUnavailable when the host
-/// refuses a process.
+/// Starts a process and returns its pid. `exec_error`, where given: errno when it was the program
+/// that could not be executed, else 0. Errors: kNotFound or kInvalidArgument when the program
+/// cannot be executed (the message names it and the reason); as enter_mount_view; kUnavailable when
+/// the host refuses a process.
 Result<pid_t> start_process(const ProcessSpec& spec, int* exec_error = nullptr);
 
-/// This process becomes a fresh run of its own program with the same arguments. Returns only when
-/// that fails.
+/// Replaces this process by a fresh run of its own program with the same arguments. Returns only
+/// when that fails.
 Error restart_self(char** arguments);
 
-/// Does `work` with the user's rights, where this process is root; it says whether it was done, and
-/// errno why not. Returns that errno, or 0. Errors: kUnavailable when the rights cannot be taken.
-/// Requires: no other thread runs.
+/// Does `work` with the user's rights, where this process is root; `work` returns whether it was
+/// done, and errno says why not. Returns that errno, or 0. Errors: kUnavailable when the rights
+/// cannot be had. Requires: no other thread runs.
 Result<int> act_as(const ProcessUser& user, const std::function<bool()>& work);
 
-/// Opens a file with the user's rights; a new one gets `mode` as it is. Never waits for a partner
-/// and takes no terminal. Errors: kPermissionDenied, kNotFound, kUnavailable with the path and the
-/// reason; kFailedPrecondition: a FIFO that nobody has open at its other end.
+/// Opens a file with the user's rights; a new one gets `mode` as it is. It never waits for a
+/// partner and accepts no terminal. Errors: kPermissionDenied, kNotFound, kUnavailable with the
+/// path and the reason; kFailedPrecondition: a FIFO that nobody has open at its other end.
 Result<int> open_as(const ProcessUser& user, const std::string& path, int flags, unsigned mode);
 
-/// Makes a folder with all above it that are missing, with the user's rights and `mode` as it is.
+/// Makes a folder and all missing ones above it, with the user's rights and `mode` as it is.
 /// Errors: as open_as.
 Status make_folders_as(const ProcessUser& user, const std::string& path, unsigned mode = 0755);
 
-/// Soft limits of this process as text for ProcessSpec::limits.
+/// Returns the soft limits of this process as text for ProcessSpec::limits.
 std::string current_limits();
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// A reserve on this machine's disk.
+// A reserve file on this machine's disk.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace muster {
 
 class PosixReserveFile final : public ReserveFile {
  public:
-  /// Requires: `path` has a folder, which is there.
+  /// Names the file. Requires: `path` has a folder, which is there.
   explicit PosixReserveFile(std::string path) : path_(std::move(path)) {}
   std::uint64_t size() const override;
   std::uint64_t free_bytes() const override;

@@ -1,4 +1,4 @@
-// Whether a host has room to start something: asked for after it had none.
+// Checks whether a host has room to start something: it is asked after there was none.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct RoomToStart {
   std::size_t descriptors = 64;
 };
 
-/// Takes so much in `folder`'s file system, quotas included, and so many descriptors, and gives all
-/// of it back. Errors: what is missing, kResourceExhausted as a rule (write_whole.h).
+/// Allocates so much in `folder`'s file system, quotas included, and so many descriptors, and gives
+/// all of it back. Errors: what is missing, kResourceExhausted as a rule (write_whole.h).
 Status check_room(const std::string& folder, const RoomToStart& wanted);
 
 }  // namespace muster

@@ -18,13 +18,13 @@ struct CheckedExperiment {
   Json merged;                        ///< over the defaults, as a new experiment would have it
   std::vector<std::string> warnings;  ///< what is allowed and hardly meant, a line each
 };
-/// `lines`: where the user's own part of the configuration stands, for messages. Errors: as a
-/// creation's.
+/// Checks a configuration. `lines`: where the user's own part of it stands, for messages. Errors:
+/// as a creation's.
 Result<CheckedExperiment> check_experiment(const Json& config, const LineMap& lines);
-/// The same of a text. Errors: also what is no YAML.
+/// Checks a configuration that is a text. Errors: also what is no YAML.
 Result<CheckedExperiment> check_experiment(std::string_view config);
 
-/// Errors: kInvalidArgument; `detail` has all that is wrong, a line each.
+/// Prepares a creation. Errors: kInvalidArgument; `detail` has all that is wrong, a line each.
 Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Identity& identity,
                                               const CallerNames& names, LastBlob& environments);
 
@@ -33,13 +33,13 @@ Result<PreparedExperiment> prepare_experiment(CreateExperiment create, const Ide
 Result<PreparedRequest> prepare_continuation(const ContinueExperiment& asked,
                                              const ClusterState& state);
 
-/// Checks what another cluster's experiment is to be here. Errors: kInvalidArgument.
+/// Checks what another cluster's experiment will be here. Errors: kInvalidArgument.
 Status check_import(const ImportedExperiment& experiment);
-/// Errors: kInvalidArgument: more than is taken at once, or hyperparameters that are no JSON
-/// object.
+/// Checks operations. Errors: kInvalidArgument: more than are accepted at once, or hyperparameters
+/// that are no JSON object.
 Status check_operations(const OperationsInput& input);
 
-/// The configuration that a specification holds. Requires: it was checked.
+/// Returns the configuration that a specification holds. Requires: it was checked.
 Result<ExperimentConfig> config_of(const ExperimentSpec& spec);
 
 }  // namespace muster

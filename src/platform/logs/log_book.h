@@ -1,5 +1,5 @@
-// What is looked for in trials' output, and what has been found: a follower of what is durable.
-// Keeps no replica of the state. Single-threaded.
+// Knows what to look for in trials' output, and what has been found. It follows what is durable and
+// has no replica of the state. Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace muster {
 /// True for batches that the book must see.
 bool concerns_logs(const EventBatch& batch);
 
-/// What an experiment's file asks for.
+/// What an experiment's file asks to watch for.
 struct WatchRules {
   struct Policy {
     LogPolicy policy;  ///< with its pattern for a name where it has none
@@ -30,22 +30,23 @@ struct WatchRules {
   bool reads_metrics = true;     ///< rank 0's standard output
   std::string metric;            ///< the search's: with it a report is a validation
 };
-/// Policies that were refused when the experiment was made are not among them.
+/// Returns the rules of a configuration. Policies that were refused when the experiment was made
+/// are not among them.
 WatchRules watch_rules_of(const ExperimentConfig& config);
 
 class LogBook {
  public:
-  /// What a state has when the book begins to follow it.
+  /// Loads what a state has when the book begins to follow it.
   void load(const ClusterState& state);
   void apply(const EventBatch& batch);
 
-  /// Null: there is no such trial. Good until the next call of any method. Cost: an experiment's
-  /// configuration is read when first needed.
+  /// Returns a trial's rules; null: there is no such trial. Valid until the next call of any
+  /// method. Cost: an experiment's configuration is read when first needed.
   const WatchRules* rules_of(TrialId trial);
   bool is_matched(TrialId trial, std::uint32_t run, const std::string& policy) const;
-  /// It was found, and is on its way to the journal.
+  /// Records a match that was found and is on its way to the journal.
   void record_match(TrialId trial, std::uint32_t run, const std::string& policy);
-  /// The run reports by itself.
+  /// True when the run reports by itself.
   bool has_session(TrialId trial, std::uint32_t run) const;
 
  private:

@@ -1,4 +1,4 @@
-// Takes in what nodes send of their tasks' output and answers who reads it or waits for more.
+// Receives what nodes send of their tasks' output and answers who reads it or waits for more.
 // Single-threaded; owns no thread and reads no clock.
 //
 //   a piece of output ──read──▶ what its lines set off has been done ──stored──▶ acknowledged,
@@ -26,12 +26,12 @@ namespace muster {
 class LogPort {
  public:
   virtual ~LogPort() = default;
-  /// To the node that sent the fragment: so much is on stable storage.
+  /// Tells the node that sent the fragment how much is on stable storage.
   virtual void acknowledge(NodeIndex node, const OutputReceived& answer) = 0;
   virtual void answer(std::uint64_t token, Result<LogPage> page) = 0;
   /// Does what lines set off, in this order; LogRole::on_done follows.
   virtual void act_upon(std::uint64_t token, std::vector<LogFinding> findings) = 0;
-  /// The disk refuses, for the first time since it took something.
+  /// Reports that the disk refuses, for the first time since it accepted something.
   virtual void complain(const Error& error) = 0;
 };
 
@@ -40,27 +40,27 @@ class LogRole {
   LogRole(LogStore& store, LogBook& book, LogPort& port)
       : store_(store), port_(port), watch_(store, book), sweeper_(store) {}
 
-  /// Kept until the next store(). Bound: what nodes send unanswered.
+  /// Holds the fragment until the next store(). Bound: what nodes send unanswered.
   void on_output(NodeIndex node, LogFragment fragment);
   /// Reads what came, and stores in one transaction all that waits for nothing; then those who wait
   /// for lines of it are answered. What the disk refuses is tried again after a second.
   void store(TimePoint now);
-  /// What a piece's lines set off is durable, or of no use any more; or it could not be done
-  /// (kUnavailable, kResourceExhausted) and is tried again after a second. The piece is stored by
-  /// the next store().
+  /// Called when what a piece's lines set off is durable, or of no use any more; or when it could
+  /// not be done (kUnavailable, kResourceExhausted) and is tried again after a second. The next
+  /// store() stores the piece.
   void on_done(std::uint64_t token, const std::optional<Error>& error, TimePoint now);
-  /// Answers at once, or keeps a forward question at whose end there is nothing until there is
+  /// Answers at once, or holds a forward question at whose end there is nothing until there is
   /// something, or `wait` is over.
   void on_read(LogQuery query, Duration wait, std::uint64_t token, TimePoint now);
-  /// Who waits for lines of the owner is answered without.
+  /// Answers without lines those who wait for lines of the owner.
   void wake(LogOwner owner);
   void on_tick(TimePoint now);
-  /// Their logs have been kept for long enough.
+  /// Deletes the logs of these owners, which have been kept for long enough.
   void expire(const std::vector<LogOwner>& owners) { sweeper_.expire(owners); }
   bool has_expired() const { return sweeper_.has_work(); }
   /// Deletes a bounded part of what has expired. A refusal is tried again after a second.
   void sweep(TimePoint now);
-  /// When store() and on_tick() are next needed; never: not before something comes.
+  /// Returns when store() and on_tick() are next needed; never: not before something comes.
   TimePoint next_tick() const;
 
  private:

@@ -16,13 +16,14 @@ class LogSweeper {
  public:
   explicit LogSweeper(LogStore& store) : store_(store) {}
 
-  /// All whose logs are to go; those that have gone already cost nothing.
+  /// Sets all owners whose logs are to be deleted; those whose logs are gone already cost nothing.
   void expire(const std::vector<LogOwner>& owners);
-  /// Something of the owner was stored: should it be expired again, there is something to delete.
+  /// Called when something of the owner was stored: should it be expired again, there is something
+  /// to delete.
   void on_output(LogOwner owner) { gone_.erase(owner); }
   bool has_work() const { return !waiting_.empty() || !is_swept_; }
-  /// Forgets one owner, or frees a bounded part of what forgotten ones took. Errors: kUnavailable:
-  /// the disk refuses; to be tried again. Cost: milliseconds.
+  /// Deletes one owner's log, or frees a bounded part of the room of deleted ones. Errors:
+  /// kUnavailable: the disk refuses; to be tried again. Cost: milliseconds.
   Status step();
 
  private:

@@ -1,8 +1,8 @@
-// Reads what trials' tasks write, before it is stored: lines that match log policies, and lines
-// that are reports. Says what it found and does nothing about it. Single-threaded.
+// Reads what trials' tasks write, before it is stored, for lines that match log policies and lines
+// that are reports. It returns what it found and does nothing about it. Single-threaded.
 //
-// Where a stream's present line began is what the store has of it, so that after a start the same
-// lines are read again as before: what comes of a line must bear being told twice.
+// The store says where a stream's present line began, so that after a start the same lines are read
+// again as before: what comes of a line must do no harm when it comes twice.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,13 @@ class LogWatch {
  public:
   LogWatch(LogStore& store, LogBook& book) : store_(store), book_(book) {}
 
-  /// What the lines that end in this fragment set off, in their order: of each policy the first of
-  /// a run alone. Bytes that were read before say nothing again. A longer line than 16 KiB is read
-  /// in parts. Errors: kUnavailable: what the store has of the stream cannot be read; the fragment
-  /// is to be given again. Cost: some 2 ms for each MiB with two policies, besides what is found.
+  /// Returns what the lines that end in this fragment set off, in their order: of each policy the
+  /// first of a run alone. Bytes that were read before yield nothing again. A longer line than 16
+  /// KiB is read in parts. Errors: kUnavailable: what the store has of the stream cannot be read;
+  /// the fragment is to be given again. Cost: some 2 ms for each MiB with two policies, besides
+  /// what is found.
   Result<std::vector<LogFinding>> read(NodeIndex node, const LogFragment& fragment);
-  /// Nothing of the stream is under way: where it is follows from the store.
+  /// Forgets a stream of which nothing is under way: the store says how far it is.
   void forget(const LogStreamId& stream) { streams_.erase(stream); }
   void forget_all() { streams_.clear(); }
   std::size_t stream_count() const { return streams_.size(); }

@@ -1,4 +1,4 @@
-// A job is taken out of the state while no controller runs: the way out when each start dies of it.
+// Removes a job from the state while no controller runs: the way out when each start dies of it.
 // See `musterd --drop-job`.
 #pragma once
 
@@ -8,8 +8,9 @@
 namespace muster {
 
 /// Ends the job under `epoch`, with its steps and, if it is a trial's, the trial; its nodes have
-/// room again. Applied to `state`; what is returned is to be journalled. Of an array's record the
-/// elements that wait end with it. Errors: kNotFound; kFailedPrecondition: it has ended.
+/// room again. The events are applied to `state`; the batch that is returned is to be journalled.
+/// Of an array's record the elements that wait end with it. Errors: kNotFound; kFailedPrecondition:
+/// it has ended.
 Result<EventBatch> drop_job(ClusterState& state, JobId job, Epoch epoch, TimePoint now);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// What follows from an event for its experiment and that experiment's search. Rules alone: nothing
-// is changed here.
+// Says what follows from an event for its experiment and that experiment's search. These are rules
+// alone: nothing is changed here.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@
 
 namespace muster {
 
-/// The experiment that the event may bring to its end. Nullopt: none.
+/// Returns the experiment that the event may bring to its end. Nullopt: none.
 std::optional<ExperimentId> experiment_of(const EventBody& event, const ClusterState& state);
 
-/// What is to be said of an experiment that completes, when none of its trials ever reported the
-/// metric that they are ranked by; empty: one did, or something else was said of it already.
+/// Returns what an experiment that completes should say when none of its trials ever reported the
+/// metric by which they are ranked; empty: one did, or something else was said of it already.
 std::string unheard_metric_text(const Experiment& experiment, const ClusterState& state);
 
-/// What the search is told after the event was applied. Nullopt: nothing, or nobody listens any
-/// more.
+/// Returns the search's input after the event was applied. Nullopt: there is none, or nobody
+/// listens any more.
 std::optional<SearchAsked> search_asked_by(const EventBody& event, const ClusterState& state);
 
 }  // namespace muster

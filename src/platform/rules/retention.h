@@ -1,4 +1,4 @@
-// Which checkpoints of an experiment that has ended are kept. Pure. Source: Determined 0.38,
+// Says which checkpoints of an experiment that has ended are kept. Pure. Source: Determined 0.38,
 // checkpoint garbage collection.
 #pragma once
 
@@ -24,22 +24,24 @@ struct RatedCheckpoint {
   std::optional<double> metric;  ///< NaN is worse than any number
 };
 
-/// Those that go: neither among the best of the experiment, nor among the best of their trial, nor
-/// among the latest of it. One without a metric is among no best ones. Requires: those of a trial
-/// in the order in which they came to be whole.
+/// Returns those that are not kept: neither among the best of the experiment, nor among the best of
+/// their trial, nor among the latest of it. One without a metric is among no best ones. Requires:
+/// those of a trial in the order in which they came to be whole.
 std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints,
                                   const CheckpointRetention& retention, bool smaller_is_better);
 
-/// What checkpoints are since `job`, which was to delete them, broke off: nobody knows how far it
-/// came, and nothing may go on from what may be gone. One that never began has touched none.
+/// Returns what checkpoints are since `job`, which was to delete them, broke off: nobody knows how
+/// far it came, and nothing may go on from what may be gone. A job that never began has touched
+/// none.
 std::vector<CheckpointRef> broken_off(const CheckpointTable& known, const Collection& collection,
                                       const Job& job);
 
-/// What the experiment is then, with the cause: one that was to go as a whole has not.
+/// Returns the experiment's change then, with the cause: one that was to be deleted as a whole has
+/// not been.
 ExperimentChanged deletion_failed(const Collection& collection, const Job& job);
 
-/// What the configuration of an experiment says and its record does not: a version that kept no
-/// retention made it. Nothing: the record holds, or says the same.
+/// Returns the retention that the configuration of an experiment has and its record does not: a
+/// version that stored none made the record. Nothing: the record has it, or says the same.
 std::optional<CheckpointRetention> unrecorded_retention(const Experiment& experiment);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// The search as a follower: reads what experiments were told and answers with what their searches
-// make of it. It keeps one searcher per experiment and no replica of the state: inputs are events.
+// The search as a follower: it reads the inputs of experiments' searches from events and answers
+// with their decisions. It has one searcher per experiment and no replica of the state.
 //
 //   durable batches ──▶ inputs beyond those covered ──▶ Searcher ──▶ SearchDecision ──▶ core ──▶
 //   SearchDecided (durable) ──▶ …
@@ -21,24 +21,24 @@ namespace muster {
 /// True for batches that the role must see.
 bool concerns_search(const EventBatch& batch);
 
-/// The search of an experiment: at its beginning, or as it was saved. Errors: what is stored of it
-/// cannot be read, by this version at least.
+/// Returns the search of an experiment, at its beginning or as it was saved. Errors: what is stored
+/// of it cannot be read, by this version at least.
 Result<search::Searcher> searcher_of(const ExperimentSpec& spec, const std::string* saved);
-/// What a search makes of inputs, in their order: all of the event but the numbers of experiment,
-/// inputs and trials.
+/// Returns what a search decides upon inputs, in their order: all of the event but the numbers of
+/// experiment, inputs and trials.
 SearchDecided ask(search::Searcher& searcher, std::span<const SearchInput> inputs);
 
-/// The search of an experiment with all that it has been told, also what is not decided upon yet:
-/// what comes of that is certain.
+/// Returns the search of an experiment with all its inputs, also those that are not decided upon
+/// yet: what comes of them is certain.
 Result<search::Searcher> searcher_now(const Experiment& experiment);
 
 class SearchRole {
  public:
-  /// The experiments that a state has when the role begins to follow it.
+  /// Loads the experiments that a state has when the role begins to follow it.
   void load(const ClusterState& state);
   void apply(const EventBatch& batch);
-  /// Decisions upon all inputs that wait. One is in flight for each experiment; it is given again
-  /// when the core has not taken it by `now` + kRetry. Cost: the search's.
+  /// Returns decisions upon all inputs that wait. One is in flight for each experiment; it is given
+  /// again when the core has not accepted it by `now` + kRetry. Cost: the search's.
   std::vector<SearchDecision> decide(TimePoint now);
 
   static constexpr Duration kRetry = Duration::seconds(1);

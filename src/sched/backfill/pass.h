@@ -1,5 +1,5 @@
-// One planning pass: the queue in order, a timeline of what is left, and for each shape how far it
-// got.
+// One planning pass. It works through the queue in order, with a timeline of what is left, and
+// remembers for each shape how far it got.
 #pragma once
 
 #include <functional>
@@ -38,12 +38,12 @@ struct PassMemo {
   struct Screened {
     std::uint64_t config_revision = 0;
     bool is_possible = false;  ///< with every node in service
-    /// PassMemo's when `allowed` and `is_available` were worked out.
+    /// The memo's number when `allowed` and `is_available` were worked out.
     std::uint64_t usable_number = 0;
     bool is_available = false;        ///< with the nodes in service
     SharedNodes allowed;              ///< of its nodes, those in service
     std::uint64_t room_revision = 0;  ///< the snapshot's when `room` was right; 0: never
-    NodeSet room;      ///< nodes that could take a task of it, windows and conditions aside
+    NodeSet room;      ///< nodes that could carry a task of it, windows and conditions aside
     SharedNodes open;  ///< `room` in service; null: not worked out since one of the two changed
     std::uint32_t open_count = 0;
     WindowMemo window;
@@ -55,8 +55,8 @@ struct PassMemo {
   std::uint64_t usable_number = 0;  ///< rises with each change of `usable`; 0: not known yet
   std::uint64_t revision = 0;       ///< of the last pass
   BestFitOrder order;
-  /// Whose searches for an earliest start were made or answered in the last pass: what others
-  /// remember of theirs is dropped.
+  /// The shapes whose searches for an earliest start were made or answered in the last pass: what
+  /// others remember of theirs is dropped.
   std::set<ShapeKey> searched;
 };
 
@@ -70,13 +70,13 @@ class Lane {
     SharedNodes allowed;
     NodeLimits limits;
     Fitter fitter;
-    SharedNodes room = {};  ///< of `allowed`, what could take a task when the pass began
+    SharedNodes room = {};  ///< of `allowed`, what could carry a task when the pass began
     std::uint32_t room_count = 0;
-    /// Of `room`, what is not yet known to take no more; none: not looked at yet.
+    /// The nodes of `room` that may still accept a task; none: not looked at yet.
     std::optional<NodeSet> live = {};
-    /// Of `allowed`, one that was not claimed when it was last looked at.
+    /// A node of `allowed` that was not claimed when it was last looked at.
     std::optional<NodeIndex> unclaimed = {};
-    /// `live` in the order of best fit, when is_sorted, with some dead between.
+    /// The nodes of `live` in the order of best fit, when is_sorted, with some dead between.
     std::vector<NodeIndex> order = {};
     std::size_t dead_count = 0;
     bool is_sorted = false;
@@ -90,7 +90,7 @@ class Lane {
   bool is_blocked = false;
 };
 
-/// Runs once. Holds references: snapshot and memo outlive it.
+/// A pass runs once. It holds references: snapshot and memo outlive it.
 class Pass {
  public:
   Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options, PassMemo& memo);
@@ -114,7 +114,7 @@ class Pass {
   bool skip_to_startable(Lane& lane) const;
   bool begin_again(Lane& lane) const;
   QueueRank rank_of(const Lane& lane) const { return {lane.tier, *lane.next}; }
-  /// A lane's place in the queue, as it was when it entered: a lane moves on only in its turn.
+  /// A lane's position in the queue, as it was when it entered: a lane moves on only in its turn.
   struct QueuePosition {
     QueueRank rank;
     Duration time_limit;

@@ -26,7 +26,7 @@ class WindowMemo {
     std::vector<ReservedRoom> reserved;  ///< by windows, on `allowed`
   };
 
-  /// What a search found now; nothing is kept of it while a job is overdue.
+  /// Stores what a search found now; nothing is stored while a job is overdue.
   void store(Question question, const std::optional<FuturePlacement>& answer, SearchMemory memory);
 
   /// True when a search would give the same answer: nothing is overdue then or now, no allowed node
@@ -35,10 +35,10 @@ class WindowMemo {
   bool holds_for(const Question& question) const;
   const std::optional<FuturePlacement>& answer() const { return answer_; }
 
-  /// What a search may begin with, taken out of the memo. Nullopt: it must not remember either, for
-  /// a job is overdue.
+  /// Removes from the memo what a search may begin with, and returns it. Nullopt: the search must
+  /// not remember either, because a job is overdue.
   std::optional<SearchMemory> extract_memory(const Question& question);
-  /// Gives the memory of the search back; the answer stays.
+  /// Drops the memory of the search; the answer stays.
   void forget_search() {
     early_.reset();
     late_.reset();

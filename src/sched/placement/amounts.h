@@ -1,5 +1,5 @@
-// How much of each node: what a job takes, what is free. Counts only; which CPUs and devices is
-// chosen when a start is committed.
+// How much a job uses of each node, and how much is free. These are counts only; which CPUs and
+// devices is chosen when a start is committed.
 #pragma once
 
 #include <cstddef>
@@ -38,14 +38,15 @@ struct NodeAmount {
   friend bool operator==(const NodeAmount&, const NodeAmount&) = default;
 };
 
-/// What one node has left: a view, valid until its owner changes. `gres` has one count per kind.
+/// What one node has left, as a view that is valid until its owner changes. `gres` has one count
+/// per kind.
 struct NodeFree {
   std::int64_t cpus = 0;
   std::int64_t memory_mib = 0;
   const std::int32_t* gres = nullptr;
 };
 
-/// What one node has left, owned.
+/// What one node has left, as a value.
 struct FreeRow {
   std::int64_t cpus = 0;
   std::int64_t memory_mib = 0;
@@ -65,7 +66,7 @@ struct FreeRow {
       if (other.gres[i] < gres[i]) gres[i] = other.gres[i];
     }
   }
-  /// True when `amount` can be taken.
+  /// True when `amount` is free.
   bool holds(const NodeAmount& amount) const;
 
  private:
@@ -78,7 +79,7 @@ struct FreeRow {
   }
 };
 
-/// True when `amount` can be taken from what is free.
+/// True when `amount` is free.
 inline bool holds(NodeFree free, const NodeAmount& amount) {
   if (free.cpus < amount.cpus) return false;
   if (free.memory_mib < static_cast<std::int64_t>(amount.memory_mib)) return false;
@@ -106,7 +107,7 @@ class FreeTable {
     return {cpus_[node.value()], memory_mib_[node.value()],
             gres_.data() + node.value() * kind_count_};
   }
-  /// Requires: a row of as many kinds.
+  /// Sets a node's row. Requires: a row of as many kinds.
   void set(NodeIndex node, const FreeRow& row) {
     cpus_[node.value()] = static_cast<std::int32_t>(row.cpus);
     memory_mib_[node.value()] = row.memory_mib;
@@ -120,7 +121,7 @@ class FreeTable {
   }
   void add(const NodeAmount& amount) { shift(amount, 1); }
   void subtract(const NodeAmount& amount) { shift(amount, -1); }
-  /// True when `amount` can be taken from its node.
+  /// True when `amount` is free on its node.
   bool holds(const NodeAmount& amount) const { return sched::holds(at(amount.node), amount); }
   friend bool operator==(const FreeTable&, const FreeTable&) = default;
 

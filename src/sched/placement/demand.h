@@ -15,7 +15,7 @@
 
 namespace muster::sched {
 
-/// What of one node only a configuration changes. Memory in MiB.
+/// The properties of one node that only a configuration changes. Memory in MiB.
 struct NodeInventory {
   std::uint32_t cpus = 0;
   std::uint32_t sockets = 1;
@@ -41,7 +41,8 @@ struct ClusterInventory {
   std::vector<NodeIndex> by_weight;  ///< all nodes, in rising weight
 
   static std::shared_ptr<const ClusterInventory> create(ClusterConfig config);
-  /// The kinds a request of (name, type) may take; an empty type matches every type. Rising.
+  /// Returns the kinds that a request of (name, type) may use; an empty type matches every type.
+  /// Rising.
   std::vector<GresKindId> matching_kinds(const std::string& name, const std::string& type) const;
   std::size_t node_count() const { return nodes.size(); }
 
@@ -49,8 +50,8 @@ struct ClusterInventory {
   /// as one more kind of resource behind the real ones, so that all that holds for resources, also
   /// in the future, holds for it. Nullopt: no limit.
   std::optional<GresKindId> cpu_quota(PartitionIndex partition) const;
-  /// `amount` with the part of the quota that a job of `partition` takes, whatever it had of quotas
-  /// before.
+  /// Returns `amount` with the part of the quota that a job of `partition` uses, whatever it had of
+  /// quotas before.
   NodeAmount charged(NodeAmount amount, PartitionIndex partition) const;
 
   std::vector<std::optional<GresKindId>> cpu_quotas;  ///< per partition
@@ -58,10 +59,10 @@ struct ClusterInventory {
 
 /// How many per-job resources one request may name (--gpus=4 plus three others).
 inline constexpr std::size_t kJobNeedMax = 4;
-/// Of each per-job need, how much one node contributes.
+/// How much one node contributes to each per-job need.
 using Shares = std::array<std::uint32_t, kJobNeedMax>;
 
-/// So much of any of `kinds`.
+/// An amount of any of `kinds`.
 struct GresNeed {
   std::vector<GresKindId> kinds;
   std::uint32_t count = 0;
@@ -97,8 +98,8 @@ struct Demand {
                         const ClusterInventory& inventory);
 };
 
-/// Nodes that have one alternative's features, are not excluded, and are large enough in sockets,
-/// cores, threads and temporary disk.
+/// Returns the nodes that have one alternative's features, are not excluded, and are large enough
+/// in sockets, cores, threads and temporary disk.
 NodeSet matching_nodes(const ResourceRequest& request, const ClusterInventory& inventory);
 
 }  // namespace muster::sched

@@ -1,4 +1,5 @@
-// Does a demand fit on one node, with how many tasks, and what exactly would it take there?
+// Answers whether a demand fits on one node, with how many tasks, and what exactly it would use
+// there.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +12,18 @@
 
 namespace muster::sched {
 
-/// What is free on each node at the instant or over the interval in question.
+/// Says what is free on each node at the instant or over the interval in question.
 class Availability {
  public:
   virtual ~Availability() = default;
-  /// Lifetime: the view holds until the next call.
+  /// Returns what is free on the node. Lifetime: the view holds until the next call.
   virtual NodeFree at(NodeIndex node) const = 0;
-  /// Not null: every node has all that it ever has, so that nodes of one class are alike.
+  /// Returns the inventory when every node has all that it ever has, so that nodes of one class are
+  /// alike; else null.
   virtual const ClusterInventory* whole() const { return nullptr; }
 };
 
-/// A table as it stands.
+/// A table as it is now.
 class TableAvailability final : public Availability {
  public:
   explicit TableAvailability(const FreeTable& table) : table_(table) {}
@@ -31,7 +33,7 @@ class TableAvailability final : public Availability {
   const FreeTable& table_;
 };
 
-/// An empty cluster.
+/// The cluster when it is empty.
 class WholeCluster final : public Availability {
  public:
   explicit WholeCluster(const ClusterInventory& inventory) : inventory_(inventory) {}
@@ -42,14 +44,14 @@ class WholeCluster final : public Availability {
   const ClusterInventory& inventory_;
 };
 
-/// How a partition changes what a job may take on one node.
+/// How a partition changes what a job may use of one node.
 struct NodeRule {
   bool is_exclusive = false;            ///< whole nodes, by request or by partition
   std::optional<GresKindId> cpu_quota;  ///< the partition's own share of each node's CPUs
 };
 
 /// Answers for one demand under one rule. All memory in MiB. Holds references: its arguments
-/// outlive it. Shape: `shares` says how much of each per-job need the node contributes.
+/// outlive it. Shape: `shares` says how much the node contributes to each per-job need.
 class Fitter {
  public:
   Fitter(const ClusterInventory& inventory, const Demand& demand, NodeRule rule)
@@ -59,22 +61,22 @@ class Fitter {
         rule_(rule),
         least_tasks_(least_tasks(request_)) {}
 
-  /// The most tasks that fit, at most the job's own number; 0: none, or too few for the job to be
-  /// complete on as many nodes as it may have. Monotone in `free`.
+  /// Returns the most tasks that fit, at most the job's own number; 0: none, or too few for the job
+  /// to be complete on as many nodes as it may have. Monotone in `free`.
   std::uint32_t task_capacity(NodeIndex node, NodeFree free, const Shares& shares) const;
-  /// The most of each per-job need that fits beside one task.
+  /// Returns the most of each per-job need that fits beside one task.
   Shares share_capacity(NodeIndex node, NodeFree free) const;
-  /// So many tasks fit into `cpus` usable CPUs of the node; the threads that --threads-per-core
-  /// leaves idle are not counted.
+  /// Returns how many tasks fit into `cpus` usable CPUs of the node; the threads that
+  /// --threads-per-core leaves idle are not counted.
   std::int64_t tasks_in(std::int64_t cpus) const {
     return cpus / std::max(1U, request_.cpus_per_task);
   }
-  /// Usable CPUs of one of the node's cores: what the job takes at least there.
+  /// Returns the usable CPUs of one of the node's cores: the least that the job uses there.
   std::int64_t core_cpus(NodeIndex node) const {
     return usable_of_core(inventory_.nodes[node.value()]);
   }
-  /// What `tasks` tasks take. Requires: tasks <= task_capacity(node, free, shares).
-  /// Determinism: an untyped need takes the first kind that holds all of it, else all kinds in
+  /// Returns what `tasks` tasks use. Requires: tasks <= task_capacity(node, free, shares).
+  /// Determinism: an untyped need uses the first kind that holds all of it, else all kinds in
   /// order.
   NodeAmount amount(NodeIndex node, NodeFree free, std::uint32_t tasks, const Shares& shares) const;
 

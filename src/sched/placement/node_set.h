@@ -42,7 +42,7 @@ class NodeSet {
   friend NodeSet operator&(NodeSet a, const NodeSet& b) { return a &= b; }
   friend NodeSet operator-(NodeSet a, const NodeSet& b) { return a -= b; }
 
-  /// The lowest member that is none of `other`. Cost: ends there.
+  /// Returns the lowest member that is not in `other`. Cost: ends there.
   std::optional<NodeIndex> first_outside(const NodeSet& other) const {
     for (std::size_t w = 0; w < words_.size(); ++w) {
       const std::uint64_t word = words_[w] & ~other.words_[w];
@@ -52,7 +52,7 @@ class NodeSet {
     }
     return std::nullopt;
   }
-  /// Cost: ends at the first common node.
+  /// True when the sets have a node in common. Cost: ends at the first one.
   bool intersects(const NodeSet& other) const {
     for (std::size_t i = 0; i < words_.size(); ++i) {
       if ((words_[i] & other.words_[i]) != 0) return true;
@@ -87,7 +87,7 @@ class NodeSet {
       }
     }
   }
-  /// The lowest members, at most `limit`, in rising order.
+  /// Returns the lowest members, at most `limit`, in rising order.
   std::vector<NodeIndex> first(std::size_t limit) const {
     std::vector<NodeIndex> result;
     for_each([&](NodeIndex node) {

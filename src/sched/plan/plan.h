@@ -1,8 +1,8 @@
-// What a planning pass decides: starts, reserved windows, and for every shape that waits what
+// The result of a planning pass: starts, reserved windows, and for every shape that waits what
 // stands in its way.
 //
 //   ClusterSnapshot ──Planner::plan──▶ Plan ──┬─ starts      to be committed in this order
-//                                             ├─ windows     future room that nobody may take away
+//                                             ├─ windows     future room that nobody else may use
 //                                             ├─ successors  whose turn it is when room appears
 //                                             (fast_path.h) └─ outcomes    explained by reasons.h
 // Policy: EASY backfilling (Lifka, JSSPP 1995; Mu'alem & Feitelson, IEEE TPDS 12(6), 2001),
@@ -25,7 +25,7 @@
 
 namespace muster::sched {
 
-/// In which order jobs behind the first blocked one are tried.
+/// The order in which jobs behind the first blocked one are tried.
 enum class TailOrder : std::uint8_t {
   kRank = 0,       ///< as the queue stands
   kTimeLimit = 1,  ///< shortest time limit first (SJBF), then as the queue stands
@@ -41,8 +41,8 @@ struct PlanOptions {
   /// ... or, as simulators of the literature do, counts as gone. The caller must end it before it
   /// commits starts.
   bool is_overdue_free = false;
-  /// Where to leave which job is being placed, for whoever asks what a plan died of; null: nobody
-  /// does.
+  /// Points to where the planner writes which job is being placed, for whoever asks what a plan
+  /// died of; null: nobody does.
   JobId* placing = nullptr;
 
   static PlanOptions conservative() {
@@ -62,7 +62,7 @@ struct Start {
   friend bool operator==(const Start&, const Start&) = default;
 };
 
-/// Room kept for a blocked job: from `start` on these amounts are its own.
+/// Room reserved for a blocked job: from `start` on these amounts are its own.
 struct Window {
   JobId job;
   QueueRank rank;
@@ -81,7 +81,8 @@ struct Successor {
   friend bool operator==(const Successor&, const Successor&) = default;
 };
 
-/// How a shape fares in one of its partitions. `refusal` is kNone while only room is missing.
+/// What stands in a shape's way in one of its partitions. `refusal` is kNone while only room is
+/// missing.
 struct ShapeOutcome {
   ShapeIndex shape;
   std::uint64_t serial = 0;
@@ -90,7 +91,7 @@ struct ShapeOutcome {
   friend bool operator==(const ShapeOutcome&, const ShapeOutcome&) = default;
 };
 
-/// A value: made from the snapshot at `revision`, valid for as long as nobody looks.
+/// A plan is a value: it is made from the snapshot at `revision`, and does not change.
 struct Plan {
   std::uint64_t revision = 0;
   TimePoint now;
@@ -99,7 +100,7 @@ struct Plan {
   std::vector<Window> windows;        ///< in the order of rank
   std::vector<Successor> successors;  ///< best first
   std::vector<ShapeOutcome>
-      outcomes;              ///< rising by (shape, place of the partition in the shape's list)
+      outcomes;              ///< rising by (shape, index of the partition in the shape's list)
   std::uint64_t effort = 0;  ///< what placing tasks and devices at once has cost (Seeking::cost):
                              ///< no part of what was decided
   friend bool operator==(const Plan& a, const Plan& b) {
@@ -108,7 +109,8 @@ struct Plan {
            a.outcomes == b.outcomes;
   }
 
-  /// The job's window, or null; of several, in tiers of their own, the one that begins first.
+  /// Returns the job's window, or null; of several, in tiers of their own, the one that begins
+  /// first.
   const Window* window_of(JobId job) const {
     const Window* first = nullptr;
     for (const Window& window : windows) {

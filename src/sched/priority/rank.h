@@ -1,5 +1,5 @@
-// The order in which waiting jobs are looked at. How a priority comes about is decided elsewhere:
-// here it is a number.
+// The order in which waiting jobs are looked at. The priority itself is decided elsewhere: here it
+// is a number.
 #pragma once
 
 #include <compare>
@@ -10,13 +10,13 @@
 
 namespace muster::sched {
 
-/// A job's place among the jobs of one partition tier: priority falling, then submission, then id,
-/// rising; unless it was given the place of another job, whose submission and id then count. `a <
-/// b` means that a goes first. Source: Slurm's order of evaluation (slurm.conf(5), PriorityType).
+/// A job's rank among the jobs of one partition tier: priority falling, then submission, then id,
+/// rising; unless it was given the rank of another job, whose submission and id then count. `a < b`
+/// means that a goes first. Source: Slurm's order of evaluation (slurm.conf(5), PriorityType).
 struct Rank {
   std::int64_t priority = 0;
   TimePoint submit_time;
-  JobId place;  ///< the job whose place it has: itself, as a rule
+  JobId place;  ///< the job whose position it has: itself, as a rule
   JobId job;
   friend constexpr std::strong_ordering operator<=>(const Rank& a, const Rank& b) {
     if (a.priority != b.priority) return b.priority <=> a.priority;

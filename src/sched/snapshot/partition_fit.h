@@ -13,42 +13,42 @@
 
 namespace muster::sched {
 
-/// Node limits of request and partition together, or the reason for which there are none.
+/// The node limits of request and partition together, or the reason for which there are none.
 struct LimitsAnswer {
   PendingReason refusal = PendingReason::kNone;
   NodeLimits limits;
 };
 LimitsAnswer node_limits(const ResourceRequest& request, const PartitionConfig& partition);
 
-/// Why the partition takes no job of this request and time limit now, whatever is free: its state
-/// or a limit.
+/// Returns why the partition accepts no job of this request and time limit now, whatever is free:
+/// its state or a limit.
 PendingReason partition_refusal(const ClusterSnapshot& snapshot, const ResourceRequest& request,
                                 Duration time_limit, PartitionIndex partition);
 
 NodeRule node_rule(const ClusterInventory& inventory, const ResourceRequest& request,
                    PartitionIndex partition);
 
-/// All nodes in the order in which windows are laid: weight, GPUs, CPUs, index, each rising, by
-/// what nodes have when empty. It must not depend on what is free, else a window would wander off
-/// as jobs are backfilled.
+/// Returns all nodes in the order in which windows are laid: weight, GPUs, CPUs, index, each
+/// rising, by what nodes have when empty. It must not depend on what is free, else a window would
+/// wander off as jobs are backfilled.
 std::vector<NodeIndex> static_order(const ClusterInventory& inventory);
 
-/// All nodes in the order in which jobs are placed now: weight, free GPUs, free CPUs, index, each
-/// rising. Jobs land where they leave the least, and those that need no GPU stay away from free
-/// ones.
+/// Holds all nodes in the order in which jobs are placed now: weight, free GPUs, free CPUs, index,
+/// each rising. Jobs land where they leave the least, and those that need no GPU stay away from
+/// free ones.
 class BestFitOrder {
  public:
   BestFitOrder() = default;
-  /// Cost: O(n log n).
+  /// Sorts all nodes. Cost: O(n log n).
   BestFitOrder(const ClusterInventory& inventory, const FreeTable& free);
   /// Brings the order up to date after `changed` nodes gained or lost room. Cost: O(n + c log c).
   void update(const ClusterInventory& inventory, const FreeTable& free,
               std::span<const NodeIndex> changed);
 
   const std::vector<NodeIndex>& nodes() const { return nodes_; }
-  /// The node's place in the order.
+  /// Returns the node's position in the order.
   std::uint32_t place_of(NodeIndex node) const { return places_[node.value()]; }
-  /// `members` in this order. Cost: O(n), or O(c log c) for few.
+  /// Returns `members` in this order. Cost: O(n), or O(c log c) for few.
   std::vector<NodeIndex> sorted(const NodeSet& members) const;
 
  private:

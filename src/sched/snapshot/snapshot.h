@@ -3,9 +3,8 @@
 //
 // A follower of the event log keeps one up event by event; every mutator is a fact that has already
 // happened and is applied without judgement. Plans are made from it by plan.h and fast_path.h,
-// which never change it. Times that have passed are told to it (`advance_time`): it knows no clock.
-// Not here: names of users, accounts and limits (they arrive as a job's `hold`), and which device
-// was given out.
+// which never change it. It has no clock: its owner calls advance_time(). It does not know names of
+// users, accounts and limits (they arrive as a job's `hold`), nor which device was allocated.
 #pragma once
 
 #include <cstdint>
@@ -29,36 +28,36 @@
 
 namespace muster::sched {
 
-/// A job that waits, or an array's elements that do. Several partitions: the earliest start wins,
-/// at equal starts the first named. `hold` is kNone when nothing but resources and time stand in
-/// the way.
+/// A job that waits, or the waiting elements of an array. Of several partitions the one with the
+/// earliest start wins, at equal starts the first named. `hold` is kNone when nothing but resources
+/// and time stand in the way.
 struct PendingJob {
   JobId id;
-  /// Not null; with the first partition's defaults.
+  /// The request with the first partition's defaults; not null.
   std::shared_ptr<const ResourceRequest> request;
   PartitionList partitions;  ///< not empty
-  /// With the defaults of the partitions after the first, where they lead to anything else; empty:
-  /// `request` holds in all.
+  /// The requests with the defaults of the partitions after the first, where they lead to anything
+  /// else; empty: `request` holds in all.
   std::vector<std::shared_ptr<const ResourceRequest>> later_requests;
   Duration time_limit = Duration::infinite();  ///< effective
   std::int64_t priority = 0;                   ///< higher first
   TimePoint submit_time;                       ///< as it counts in the queue
-  JobId place;                                 ///< whose place in the queue it has; 0: its own
+  JobId place;                                 ///< whose position in the queue it has; 0: its own
   TimePoint eligible_time;                     ///< not before this (--begin); unset: at once
   PendingReason hold = PendingReason::kNone;   ///< held, dependent, over a limit: not schedulable
   UserId user;
-  std::uint32_t element_count = 1;  ///< equal elements still waiting; each start takes one
+  std::uint32_t element_count = 1;  ///< equal elements still waiting; each start uses one
   std::uint32_t throttle = 0;       ///< elements running at once; 0: no limit
   std::uint32_t running_count = 0;  ///< elements of the array running now
   friend bool operator==(const PendingJob&, const PendingJob&) = default;
 
   Rank rank() const { return {priority, submit_time, place.value() == 0 ? id : place, id}; }
-  /// Elements that may start now as far as the throttle is concerned.
+  /// Returns how many elements may start now as far as the throttle is concerned.
   std::uint32_t startable_count() const;
 };
 
 /// A job that holds resources. `nodes` loses entries as nodes are released. Inside a snapshot the
-/// amounts also hold what the job takes of its partition's quota, under kinds that are none of
+/// amounts also hold what the job uses of its partition's quota, under kinds that are none of
 /// inventory().kinds.
 struct RunningJob {
   JobId id;
@@ -67,26 +66,26 @@ struct RunningJob {
   TimePoint end;  ///< expected: start + time limit; never: no limit
 };
 
-/// A shape's place in the snapshot's table; places are used again, serials never.
+/// A shape's index in the snapshot's table; indices are used again, serials never.
 using ShapeIndex = Id<struct ShapeTag, std::uint32_t>;
 
 /// Pending jobs with equal requests, partitions and time limit: feasibility is worked out once for
 /// all of them.
 struct Shape {
   std::uint64_t serial =
-      0;  ///< unlike that of every other shape there ever was; 0: the place is vacant
+      0;  ///< unlike that of every other shape there ever was; 0: the entry is vacant
   Duration time_limit;
   PartitionList partitions;
-  /// In the first partition. `demand.feasible_nodes`: nodes that can carry at least one task when
-  /// empty.
+  /// The demand in the first partition. `demand.feasible_nodes`: nodes that can carry at least one
+  /// task when empty.
   Demand demand;
-  /// In the partitions after the first, where one of them differs; else empty.
+  /// The demands in the partitions after the first, where one of them differs; else empty.
   std::vector<Demand> later_demands;
   NodeSet
       reach;  ///< nodes of any of its partitions that can carry at least one task there when empty
   std::set<Rank> ready;         ///< jobs that could start if there were room, best first
   std::uint32_t job_count = 0;  ///< all its jobs, ready or not
-  /// Requires: `partition` is one of `partitions`.
+  /// Returns the demand in one partition. Requires: `partition` is one of `partitions`.
   const Demand& demand_in(PartitionIndex partition) const;
 };
 
@@ -95,7 +94,7 @@ struct ExpectedEnd {
   TimePoint end;
   JobId job;
   std::uint32_t slot = 0;  ///< for `running_slot`
-  /// Of a job on one node: spares the look at the slot.
+  /// The node of a job on one node: this saves a look at the slot.
   NodeIndex sole_node = NodeIndex(UINT32_MAX);
   bool is_on_one_node() const { return sole_node.value() != UINT32_MAX; }
   friend constexpr auto operator<=>(const ExpectedEnd& a, const ExpectedEnd& b) {
@@ -124,26 +123,27 @@ class ClusterSnapshot {
   /// partitions theirs as long as jobs refer to them. Cost: O(nodes * (shapes + kinds)). New nodes
   /// are in no condition.
   void set_cluster(ClusterConfig config);
-  /// `bits` of node_condition; a node with any of kNoNewWork gets no new work.
+  /// Sets a node's conditions. `bits` of node_condition; a node with any of kNoNewWork gets no new
+  /// work.
   void set_node_conditions(NodeIndex node, std::uint16_t bits);
-  /// Tells that `now` has come: jobs whose eligible_time is reached become ready. Never goes back.
+  /// Advances the time: jobs whose eligible_time is reached become ready. `now` never goes back.
   void advance_time(TimePoint now);
 
-  /// Cost: O(log n); the first job of a shape O(nodes).
+  /// Adds a job that waits. Cost: O(log n); the first job of a shape O(nodes).
   void add_pending(PendingJob job);
   void remove_pending(JobId job);
   /// Replaces all attributes of the job of that id.
   void update_pending(PendingJob job);
   void set_hold(JobId job, PendingReason hold);
   void set_priority(JobId job, std::int64_t priority);
-  /// Of an array: elements still waiting (0 is allowed while the record lives) and elements
-  /// running.
+  /// Sets an array's elements that still wait (0 is allowed while the record lives) and those that
+  /// run.
   void set_elements(JobId job, std::uint32_t element_count, std::uint32_t running_count);
 
-  /// A job holds resources from now on. Says nothing about pending records: those have their own
+  /// Lets a job hold resources from now on. Pending records stay as they are: those have their own
   /// events. Requires: nodes rise by index.
   void start_job(RunningJob job);
-  /// One node has given back its share; after the last one the job is gone.
+  /// Releases one node's share; after the last one the job is gone.
   void release_node(JobId job, NodeIndex node);
   void end_job(JobId job);
   void change_end(JobId job, TimePoint end);
@@ -158,7 +158,7 @@ class ClusterSnapshot {
     return inventory_->partition_nodes[index.value()];
   }
   const FreeTable& free() const { return free_; }
-  /// Nodes that take new work.
+  /// Returns the nodes that accept new work.
   const NodeSet& usable() const { return usable_; }
   std::uint16_t node_conditions(NodeIndex node) const { return conditions_[node.value()]; }
 
@@ -168,32 +168,32 @@ class ClusterSnapshot {
   std::size_t running_count() const { return running_.size(); }
   ShapeIndex shape_of(JobId pending_job) const;
   const Shape& shape(ShapeIndex index) const { return shapes_[index.value()]; }
-  /// All places, vacant ones (serial 0) included.
+  /// Returns the whole table, vacant entries (serial 0) included.
   std::span<const Shape> shapes() const { return shapes_; }
 
-  /// Rising by (end, job).
+  /// Returns the expected ends, rising by (end, job).
   const std::vector<ExpectedEnd>& ends() const { return ends_; }
   const RunningJob& running_slot(std::uint32_t slot) const { return slots_[slot]; }
   const std::vector<NodeShare>& shares_on(NodeIndex node) const { return shares_[node.value()]; }
 
-  /// Nullopt: no node has it.
+  /// Returns the kind. Nullopt: no node has it.
   std::optional<GresKindId> find_gres_kind(const std::string& name, const std::string& type) const;
   const GresKind& gres_kind(GresKindId kind) const { return inventory_->kinds[kind.value()]; }
 
-  /// Rises with every change.
+  /// Returns a number that rises with every change.
   std::uint64_t revision() const { return revision_; }
-  /// The revision of the last configuration.
+  /// Returns the revision of the last configuration.
   std::uint64_t config_revision() const { return config_revision_; }
-  /// The revision at which the node last gained room or came back into service.
+  /// Returns the revision at which the node last gained room or came back into service.
   std::uint64_t freed_revision(NodeIndex node) const { return freed_revisions_[node.value()]; }
-  /// The revision at which the job last became ready or changed its rank.
+  /// Returns the revision at which the job last became ready or changed its rank.
   std::uint64_t ready_revision(JobId pending_job) const;
-  /// Jobs that became ready or changed rank after `revision`, oldest first; some may be gone since.
-  /// Nullopt: too long ago to tell.
+  /// Returns the jobs that became ready or changed rank after `revision`, oldest first; some may be
+  /// gone since. Nullopt: that is too long ago to know.
   std::optional<std::span<const std::pair<std::uint64_t, JobId>>> ready_since(
       std::uint64_t revision) const;
-  /// Nodes whose free amounts or usability changed after `revision`, oldest first, with repeats.
-  /// Nullopt: too long ago to tell.
+  /// Returns the nodes whose free amounts or usability changed after `revision`, oldest first, with
+  /// repeats. Nullopt: that is too long ago to know.
   std::optional<std::span<const std::pair<std::uint64_t, NodeIndex>>> changed_since(
       std::uint64_t revision) const;
 

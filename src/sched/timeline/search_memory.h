@@ -14,8 +14,8 @@
 
 namespace muster::sched {
 
-/// How much of a job a set of nodes could carry: nodes, tasks, required nodes, and of each per-job
-/// need.
+/// How much of a job a set of nodes could carry: nodes, tasks, required nodes, and the amount for
+/// each per-job need.
 struct SearchSums {
   std::int64_t nodes = 0;
   std::int64_t tasks = 0;
@@ -29,7 +29,7 @@ struct SearchSums {
 /// The nodes at one instant of a search.
 struct SearchState {
   TimePoint time;
-  FreeTable future;  ///< free then, windows that have begun counted as taken
+  FreeTable future;  ///< free then, windows that have begun counted as used
   std::vector<Candidate>
       candidates;   ///< per node, as at its last change; no tasks: it carries nothing
   SearchSums sums;  ///< of the candidates
@@ -41,11 +41,12 @@ struct SearchCheckpoint {
   SearchSums most;  ///< no sum was higher until then
 };
 
-/// A search reads it to begin later, and leaves it fit for the next.
+/// The memory of a search: a search reads it to begin later, and leaves it fit for the next.
 struct SearchMemory {
-  /// Where the nodes carried seven eighths of the job: a few nodes more do not undo it.
+  /// The state where the nodes carried seven eighths of the job: a few nodes more do not undo it.
   std::optional<SearchCheckpoint> early;
-  /// Just before the last answer: little is left to be walked, and a single node may undo it.
+  /// The state just before the last answer: little is left to be walked, and a single node may undo
+  /// it.
   std::optional<SearchCheckpoint> late;
   TimePoint expected_start;        ///< the last answer's; unset: there was none
   std::vector<NodeIndex> changed;  ///< since the checkpoints were made; each once

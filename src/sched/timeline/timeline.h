@@ -1,6 +1,6 @@
 // Free resources from now on: what running jobs give back when they are expected to end, what
-// planned starts take and give back, and what windows keep. It answers "over this interval, what is
-// free on that node" and "when does this job fit at the earliest".
+// planned starts use and give back, and what windows reserve. The timeline answers what is free on
+// a node over an interval, and when a job fits at the earliest.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct FuturePlacement {
   std::vector<NodeAmount> nodes;
 };
 
-/// What is searched for: the job, and where. Holds references. Shape: `order` as for place();
-/// `room` holds all of `allowed` that could take a task now.
+/// The question of a search: the job, and where it may run. Holds references. Shape: `order` as for
+/// place(); `room` holds all of `allowed` that could carry a task now.
 struct StartQuestion {
   const Fitter& fitter;
   NodeLimits limits;
@@ -34,7 +34,7 @@ struct StartQuestion {
   Duration duration;
 };
 
-/// What a window keeps on one node, from `start` until `end`.
+/// What a window reserves on one node, from `start` until `end`.
 struct ReservedRoom {
   TimePoint start;
   TimePoint end;
@@ -44,38 +44,39 @@ struct ReservedRoom {
 
 class Timeline {
  public:
-  /// Lifetime: the snapshot outlives the timeline and does not change meanwhile. Cost: O(nodes).
+  /// Begins with the snapshot's running jobs. Lifetime: the snapshot outlives the timeline and does
+  /// not change meanwhile. Cost: O(nodes).
   Timeline(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options);
 
-  /// Takes the start's nodes from now to its end. Requires: free over that interval (CHECK).
+  /// Allocates the start's nodes from now to its end. Requires: free over that interval (CHECK).
   void start(const Start& start);
-  /// Keeps the window's nodes. Requires: free over that interval (CHECK), window.start > now.
+  /// Reserves the window's nodes. Requires: free over that interval (CHECK), window.start > now.
   void reserve(const Window& window);
-  /// As reserve, for a window that was free when it was planned and may no longer be: what is
-  /// missing then shows as less than nothing left over. A window that should have begun begins at
-  /// once.
+  /// Reserves a window that was free when it was planned and may no longer be: where something is
+  /// missing, less than nothing is left over. A window that should have begun begins at once.
   void reserve_again(const Window& window);
   /// Gives up one window. Requires: it was reserved, and not given up since (CHECK).
   void release(const Window& window);
   /// Gives up all windows; planned starts stay.
   void clear_windows();
 
-  /// What the windows keep on these nodes, in the order in which they were kept. Cost: O(windows'
-  /// nodes).
+  /// Returns what the windows reserve on these nodes, in the order in which they were reserved.
+  /// Cost: O(windows' nodes).
   std::vector<ReservedRoom> reserved_on(const NodeSet& nodes) const;
 
-  /// What is free now, windows aside.
+  /// Returns what is free now, windows aside.
   const FreeTable& free() const { return free_; }
   TimePoint now() const { return now_; }
 
-  /// What one pass may spend on placements of tasks and devices at once (Seeking::cost): the jobs
-  /// whose turn comes later are placed only where it is easy, and looked at again in the next pass.
+  /// False when this pass has spent what it may on placements of tasks and devices at once
+  /// (Seeking::cost): the jobs whose turn comes later are placed only where it is easy, and looked
+  /// at again in the next pass.
   bool is_effort_left() const { return spent_ < kEffort; }
   void spend(std::uint64_t cost) { spent_ += cost; }
   std::uint64_t spent() const { return spent_; }
 
-  /// What stays free from now until `until`. Lifetime: the timeline's; `at` is valid until the next
-  /// `at`.
+  /// What stays free from now until `until`. Lifetime: it ends with the timeline; a view of `at` is
+  /// valid until the next `at`.
   class Interval final : public Availability {
    public:
     Interval(const Timeline& timeline, TimePoint until) : timeline_(timeline), until_(until) {}
@@ -87,9 +88,9 @@ class Timeline {
     mutable std::vector<std::int32_t> gres_;
   };
 
-  /// The earliest time after now at which the job fits for its duration without touching a window,
-  /// and where. Nullopt: never, by what is expected to end. Cost: O(ends + nodes), each end costing
-  /// the nodes that it frees among `allowed`; with a memory, O(nodes + the ends after its
+  /// Returns the earliest time after now at which the job fits for its duration without touching a
+  /// window, and where. Nullopt: never, by what is expected to end. Cost: O(ends + nodes), each end
+  /// costing the nodes that it frees among `allowed`; with a memory, O(nodes + the ends after its
   /// checkpoint). Determinism: the smallest such time, with a memory or without; the first nodes of
   /// `order`. `memory`, where given: of a search for the same job, nodes and windows, on a snapshot
   /// that differs from this timeline's on no more than `changed` in what is allowed. Requires of
@@ -127,7 +128,7 @@ class Timeline {
   FreeRow row_at(NodeIndex node, TimePoint when) const;
   FreeRow row_without_windows(NodeIndex node, TimePoint when) const;
   TimePoint last_change(NodeIndex node, TimePoint until) const;
-  /// `spare`: what the node has at the slot's beginning without it.
+  /// Adds a slot. `spare`: what the node has at the slot's beginning without it.
   void add_slot(const NodeAmount& amount, TimePoint start, TimePoint end, FreeRow spare);
   void sort_planned();
 

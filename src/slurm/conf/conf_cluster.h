@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// Sorted by nothing in particular; names are unique in any case.
+/// Returns the keys in no particular order; names are unique in any case.
 std::span<const ConfKey<SlurmConf>> cluster_conf_keys();
 
 }  // namespace muster

@@ -12,17 +12,17 @@
 
 namespace muster {
 
-/// "gres.conf", "cgroup.conf", ...
+/// Returns "gres.conf", "cgroup.conf", ...
 std::vector<std::string_view> companion_files();
-/// Why nothing follows from a file of that name; empty: it is none of them.
+/// Returns why nothing follows from a file of that name; empty: it is none of them.
 std::string_view why_companion_has_no_effect(std::string_view name);
 
-/// One finding for each key of the file, where it stands first, and one for each mistake. `name` is
-/// one of companion_files(); `path` stands in the findings.
+/// Returns one finding for each key of the file, where it stands first, and one for each mistake.
+/// `name` is one of companion_files(); `path` stands in the findings.
 std::vector<ConfFinding> check_companion(std::string_view name, std::string_view path,
                                          std::string_view text, const IncludeReader& read_include);
 
-/// Every key that is known; the record is the file's name.
+/// Returns every key that is known; the record is the file's name.
 std::vector<SlurmConfKey> companion_keys();
 
 }  // namespace muster

@@ -26,17 +26,17 @@ struct ConfFinding {
   friend bool operator==(const ConfFinding&, const ConfFinding&) = default;
 };
 
-/// True for what keeps a daemon from starting.
+/// True for a finding that keeps a daemon from starting.
 bool is_fatal(const ConfFinding& finding);
-/// "PLACE: TEXT: REMEDY".
+/// Returns "PLACE: TEXT: REMEDY".
 std::string conf_finding_text(const ConfFinding& finding);
-/// "wrong", "refused", "without effect", "old".
+/// Returns "wrong", "refused", "without effect", "old".
 std::string_view conf_finding_word(ConfFindingKind kind);
 
-/// The first finding that is fatal, as an error: kUnimplemented for a refusal, else
+/// Returns the first finding that is fatal, as an error: kUnimplemented for a refusal, else
 /// kInvalidArgument.
 Status first_failure(const std::vector<ConfFinding>& findings);
-/// The finding that an error about `key` makes.
+/// Returns the finding that an error about `key` makes.
 ConfFinding failure_at(std::string place, std::string_view key, const Error& error);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// The forms that values of configuration keys take: each reads a text and shows the value as
-// `scontrol show config` does. A row of a key table joins a form to a member:
+// The forms of the values of configuration keys: each reads a text and shows the value as `scontrol
+// show config` does. A row of a key table joins a form to a member:
 // `conf_row<&ClusterSettings::kill_wait, Seconds>("KillWait")`.
 #pragma once
 
@@ -14,12 +14,12 @@
 
 namespace muster::conf_form {
 
-/// "30" or "UNLIMITED"; shown "30 sec".
+/// A time in seconds: "30" or "UNLIMITED"; shown "30 sec".
 struct Seconds {
   static Result<Duration> read(std::string_view text);
   static std::string show(Duration value);
 };
-/// As Seconds in minutes; shown "0 min".
+/// A time in minutes, read as Seconds; shown "0 min".
 struct Minutes {
   static Result<Duration> read(std::string_view text);
   static std::string show(Duration value);
@@ -29,17 +29,18 @@ struct TimeLimit {
   static Result<Duration> read(std::string_view text);
   static std::string show(Duration value);
 };
-/// As TimeLimit, and NONE for zero.
+/// A time limit, or NONE for zero.
 struct OptionalTime {
   static Result<Duration> read(std::string_view text);
   static std::string show(Duration value);
 };
-/// MiB, with the units of memory_text.h; 0 and UNLIMITED are no limit, shown "UNLIMITED".
+/// An amount in MiB, with the units of memory_text.h; 0 and UNLIMITED are no limit, shown
+/// "UNLIMITED".
 struct Memory {
   static Result<std::uint64_t> read(std::string_view text);
   static std::string show(std::uint64_t value);
 };
-/// MiB in 32 bits, shown as a number.
+/// An amount in MiB of 32 bits, shown as a number.
 struct Disk {
   static Result<std::uint32_t> read(std::string_view text);
   static std::string show(std::uint32_t value);
@@ -49,7 +50,7 @@ struct Flag {
   static Result<bool> read(std::string_view text);
   static std::string show(bool value);
 };
-/// As Flag; shown "YES" or "NO".
+/// A flag, shown "YES" or "NO".
 struct YesNo : Flag {
   static std::string show(bool value);
 };
@@ -57,8 +58,8 @@ struct Text {
   static Result<std::string> read(std::string_view text);
   static std::string show(const std::string& value);  ///< "(null)" when empty
 };
-/// "HOST:PORT" to listen on, the host perhaps empty, port 0 for one that is free; or nothing. Read
-/// with the port's digits as they are usually written.
+/// An address to listen on, "HOST:PORT", the host perhaps empty, port 0 for one that is free; or
+/// nothing. It is read with the port's digits as they are usually written.
 struct Listen {
   static Result<std::string> read(std::string_view text);
   static std::string show(const std::string& value);  ///< "(null)" when empty
@@ -68,7 +69,7 @@ struct Names {
   static Result<std::vector<std::string>> read(std::string_view text);
   static std::string show(const std::vector<std::string>& value);
 };
-/// As Names; ALL is the empty list and so is shown.
+/// Names parted by commas; ALL is the empty list and so is shown.
 struct NamesOrAll {
   static Result<std::vector<std::string>> read(std::string_view text);
   static std::string show(const std::vector<std::string>& value);
@@ -79,7 +80,7 @@ struct ExitCodes {
   static std::string show(const std::vector<std::uint32_t>& value);
 };
 
-/// A whole number in [Low, High]. Errors: kInvalidArgument with the bounds.
+/// Reads a whole number in [Low, High]. Errors: kInvalidArgument with the bounds.
 Result<std::uint64_t> read_number(std::string_view text, std::uint64_t low, std::uint64_t high);
 
 template <class Value, std::uint64_t Low, std::uint64_t High>
@@ -89,7 +90,7 @@ struct Number {
   }
   static std::string show(Value value) { return fmt::format("{}", value); }
 };
-/// As Number from 1; UNLIMITED is 0 and so is shown.
+/// A whole number from 1; UNLIMITED is 0 and so is shown.
 template <class Value>
 struct Limit {
   static Result<Value> read(std::string_view text) {
@@ -101,21 +102,21 @@ struct Limit {
   }
 };
 
-/// Days, at most 32767; UNLIMITED is -1.
+/// A number of days, at most 32767; UNLIMITED is -1.
 struct Days {
   static Result<std::int32_t> read(std::string_view text);
   static std::string show(std::int32_t value);
 };
 
-/// An error that says what a value must be.
+/// Returns an error that says what a value must be.
 tl::unexpected<Error> must_be(std::string what);
 
 }  // namespace muster::conf_form
 
 namespace muster {
 
-/// An honoured key whose value `Form` reads into `member(target)`. `Member` is a function `Value&
-/// (Target&)`.
+/// Returns the row of an honoured key whose value `Form` reads into `member(target)`. `Member` is a
+/// function `Value& (Target&)`.
 template <class Target, auto Member, class Form>
 constexpr ConfKey<Target> conf_row(std::string_view name) {
   return {name,

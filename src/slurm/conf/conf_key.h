@@ -1,5 +1,5 @@
 // One row for each key of a configuration record: how it is handled and why. The rows are the
-// manual of what Muster takes from slurm.conf; conf_cluster.cc, conf_node.cc and conf_partition.cc
+// manual of what Muster honours of slurm.conf; conf_cluster.cc, conf_node.cc and conf_partition.cc
 // hold them.
 #pragma once
 
@@ -34,7 +34,7 @@ struct ConfKey {
   Status (*set)(Target&, std::string_view value) = nullptr;  ///< honoured keys
   std::string (*show)(const Target&) = nullptr;  ///< the value in force; null where none is shown
   std::string_view replacement = {};             ///< of an old spelling: what is written today
-  /// Why a value that is taken changes nothing; empty: it does.
+  /// Returns why a value that is accepted changes nothing; empty: it does.
   std::string_view (*why_no_effect)(std::string_view value) = nullptr;
 };
 
@@ -46,7 +46,7 @@ const ConfKey<Target>* find_conf_key(std::span<const ConfKey<Target>> keys, std:
   return nullptr;
 }
 
-/// Why `name` is no key, with the nearest one that is.
+/// Returns why `name` is no key, with the nearest one that is.
 template <class Target>
 tl::unexpected<Error> unknown_conf_key(std::span<const ConfKey<Target>> keys,
                                        std::string_view name) {
@@ -58,8 +58,8 @@ tl::unexpected<Error> unknown_conf_key(std::span<const ConfKey<Target>> keys,
                       : "see slurm.conf(5) for the keys");
 }
 
-/// Gives one Key=Value to the target. Errors: kInvalidArgument for an unknown key or a bad value,
-/// kUnimplemented for a refused key; the text does not name the place, which is the caller's.
+/// Sets one Key=Value of the target. Errors: kInvalidArgument for an unknown key or a bad value,
+/// kUnimplemented for a refused key; the text does not name the line, which is the caller's.
 template <class Target>
 Status apply_conf_key(std::span<const ConfKey<Target>> keys, std::string_view name,
                       std::string_view value, Target& target) {

@@ -24,12 +24,12 @@ struct ConfLine {
   std::string file;
   std::size_t line = 0;  ///< of its first physical line, from 1
   std::vector<ConfPair> pairs;
-  /// "FILE:LINE", as errors begin.
+  /// Returns "FILE:LINE", as errors begin.
   std::string place() const;
   friend bool operator==(const ConfLine&, const ConfLine&) = default;
 };
 
-/// Gives the text of a file that `Include` names, as written there. Null where there are no files
+/// Returns the text of a file that `Include` names, as written there. Null where there are no files
 /// to include.
 using IncludeReader = std::function<Result<std::string>(std::string_view path)>;
 
@@ -46,8 +46,8 @@ std::vector<ConfLine> read_conf_lines(
     std::vector<ConfFinding>& findings,
     const std::function<bool(std::string_view line)>& is_wanted = nullptr);
 
-/// As read_conf_lines, for callers to whom the first mistake is the end. Errors: kInvalidArgument
-/// "FILE:LINE: ...".
+/// Reads as read_conf_lines does, for callers to whom the first mistake is the end. Errors:
+/// kInvalidArgument "FILE:LINE: ...".
 Result<std::vector<ConfLine>> parse_conf_lines(std::string_view file, std::string_view text,
                                                const IncludeReader& read_include = nullptr);
 

@@ -29,10 +29,10 @@ struct NodeDraft {
 
 std::span<const ConfKey<NodeDraft>> node_conf_keys();
 
-/// The nodes that `names` (a host list) and the record stand for, in the list's order. Sockets that
-/// are not given follow from CPUs; CPUs must be the product of boards, sockets, cores and threads,
-/// or the number of cores. Errors: kInvalidArgument: lists of different lengths, CPUs that
-/// contradict the rest.
+/// Returns the nodes that `names` (a host list) and the record stand for, in the list's order.
+/// Sockets that are not given follow from CPUs; CPUs must be the product of boards, sockets, cores
+/// and threads, or the number of cores. Errors: kInvalidArgument: lists of different lengths, CPUs
+/// that contradict the rest.
 Result<std::vector<NodeConfig>> expand_node_draft(std::string_view names, const NodeDraft& draft);
 
 }  // namespace muster

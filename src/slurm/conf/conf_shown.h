@@ -16,9 +16,9 @@ namespace muster {
 
 using ShownConfig = std::vector<std::pair<std::string, std::string>>;
 
-/// Keys and values. Of a key that is not honoured the value says what Muster does, whatever the
-/// file says. After Slurm's keys come Muster's own, then a heading (its key is empty) with the keys
-/// of cgroup.conf. What only a running controller or its client knows is filled in by them:
+/// Returns keys and values. Of a key that is not honoured the value says what Muster does, whatever
+/// the file says. After Slurm's keys come Muster's own, then a heading (its key is empty) with the
+/// keys of cgroup.conf. What only a running controller or its client knows is filled in by them:
 /// BOOT_TIME, NEXT_JOB_ID and SLURM_VERSION are empty here, SLURM_CONF and HASH_VAL as well, and
 /// users stand without their numbers. Source: scontrol(1), `show config`; compared with the output
 /// of 22.05.8 key by key.
@@ -29,7 +29,7 @@ ShownConfig shown_config(const SlurmConf& conf);
 void show_users(ShownConfig& shown, std::string_view daemon_user,
                 const std::function<std::optional<std::uint32_t>(std::string_view)>& uid_of);
 
-/// The value of `key`; null where it is not shown.
+/// Returns the value of `key`; null where it is not shown.
 std::string* find_shown(ShownConfig& shown, std::string_view key);
 
 }  // namespace muster

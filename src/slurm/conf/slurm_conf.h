@@ -1,6 +1,6 @@
-// slurm.conf into a ClusterConfig with effective values. A key that Muster does not know or does
-// not honour is an error that names it: a site must never believe that a setting is in force when
-// it is not. How each key is handled, and why, stands in the tables behind `slurm_conf_keys`.
+// Reads slurm.conf into a ClusterConfig with effective values. A key that Muster does not know or
+// does not honour is an error that names it: a site must never believe that a setting is in force
+// when it is not. How each key is handled, and why, stands in the tables behind `slurm_conf_keys`.
 #pragma once
 
 #include <cstdint>
@@ -90,9 +90,9 @@ struct SlurmConf {
 Result<SlurmConf> parse_slurm_conf(std::string_view file, std::string_view text,
                                    const IncludeReader& read_include = nullptr);
 
-/// The same without an end at the first mistake: every line is read, and `findings` has all that
-/// there is to say, line by line and then what concerns the whole. Where one of them is fatal the
-/// rest is as good as could be read.
+/// Reads the same without an end at the first mistake: every line is read, and `findings` has all
+/// that there is to say, line by line and then what concerns the whole. Where one of them is fatal
+/// the rest is as good as could be read.
 SlurmConf read_slurm_conf(std::string_view file, std::string_view text,
                           const IncludeReader& read_include = nullptr);
 
@@ -104,8 +104,8 @@ struct SlurmConfKey {
   std::string_view reason;
 };
 
-/// Every key that is known, record by record in the tables' order: what the manual prints and the
-/// tests check.
+/// Returns every key that is known, record by record in the tables' order: what the manual prints
+/// and the tests check.
 std::vector<SlurmConfKey> slurm_conf_keys();
 
 }  // namespace muster

@@ -12,8 +12,8 @@
 
 namespace muster {
 
-/// Sends frames in order, without waiting up to kQueueMax bytes; beyond that `room` tells when to
-/// go on.
+/// Sends frames in order, without waiting up to kQueueMax bytes; beyond that `room` says when to
+/// continue.
 class SrunLink final : private kj::TaskSet::ErrorHandler {
  public:
   static constexpr std::size_t kQueueMax = 4U << 20;

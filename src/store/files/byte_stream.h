@@ -15,7 +15,7 @@ namespace muster {
 class ByteWriter {
  public:
   void byte(std::uint8_t value) { bytes_ += static_cast<char>(value); }
-  /// Seven bits a byte, lowest first (LEB128): 1 to 10 bytes.
+  /// Writes seven bits a byte, lowest first (LEB128): 1 to 10 bytes.
   void number(std::uint64_t value) {
     std::array<char, 10> buffer;
     std::size_t size = 0;
@@ -23,27 +23,27 @@ class ByteWriter {
     buffer[size++] = static_cast<char>(value);
     bytes_.append(buffer.data(), size);
   }
-  /// Small for numbers near zero, of either sign.
+  /// Writes a number in few bytes where it is near zero, of either sign.
   void signed_number(std::int64_t value) {
     number((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
   }
-  /// Eight bytes, lowest first.
+  /// Writes eight bytes, lowest first.
   void bits(std::uint64_t value) {
     std::array<char, 8> buffer;
     for (std::size_t i = 0; i < 8; ++i) buffer[i] = static_cast<char>(value >> (8 * i));
     bytes_.append(buffer.data(), buffer.size());
   }
   void real(double value) { bits(std::bit_cast<std::uint64_t>(value)); }
-  /// The length as a number(), then the bytes.
+  /// Writes the length as a number(), then the bytes.
   void text(std::string_view value) {
     number(value.size());
     bytes_ += value;
   }
-  /// The bytes alone: the reader must know how many.
+  /// Writes the bytes alone: the reader must know how many.
   void raw(std::string_view value) { bytes_ += value; }
 
   const std::string& bytes() const { return bytes_; }
-  /// The bytes, moved out; the writer is to be used no more.
+  /// Returns the bytes, moved out; the writer is not to be used any more.
   std::string finish() { return std::move(bytes_); }
 
  private:
@@ -58,9 +58,9 @@ class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
   bool is_ok() const { return is_ok_; }
-  /// Nothing is left; also after a failure.
+  /// True when nothing is left; also after a failure.
   bool is_at_end() const { return rest_.empty(); }
-  /// Bytes that are left.
+  /// Returns how many bytes are left.
   std::size_t rest() const { return rest_.size(); }
 
   std::uint8_t byte() {
@@ -98,8 +98,8 @@ class ByteReader {
     rest_.remove_prefix(taken.size());
     return taken;
   }
-  /// The length of a list whose elements take at least a byte each. A length beyond the bytes that
-  /// are left is a failure, so the result is safe to reserve for.
+  /// Reads the length of a list whose elements need at least a byte each. A length beyond the bytes
+  /// that are left is a failure, so the result is safe to reserve for.
   std::size_t count() {
     const std::uint64_t value = number();
     return value > rest_.size() ? static_cast<std::size_t>(refuse())

@@ -1,4 +1,4 @@
-// Bytes made smaller, by zstd. The only place that names it.
+// Compresses bytes with zstd. This is the only place that names it.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace muster {
 
-/// The bytes behind a mark, compressed where that makes them shorter. Cost at level 1: some 400
-/// MB/s.
+/// Returns the bytes behind a mark, compressed where that makes them shorter. Cost at level 1: some
+/// 400 MB/s.
 std::string compressed(std::string_view bytes, int level = 1);
-/// What was given to compressed(). Errors: kCorruption, also where it would be longer than
+/// Returns what was given to compressed(). Errors: kCorruption, also where it would be longer than
 /// `size_max` bytes.
 Result<std::string> decompressed(std::string_view bytes, std::size_t size_max);
 

@@ -1,5 +1,5 @@
-// A database file of a store: how it is opened, and transactions on it. Format numbers are checked
-// here, once.
+// Opens a store's database file, and runs transactions on it. Format numbers are checked here,
+// once.
 #pragma once
 
 #include <memory>
@@ -23,14 +23,15 @@ struct SqlFileForm {
   int cache_kib = 16384;
 };
 
-/// The words to open a session with.
+/// Returns the connection string with which a session is opened.
 std::string sqlite_connection(const std::string& path);
 /// Makes an empty file, or checks what is there. WAL, every commit synced.
 /// Errors: kFailedPrecondition when the file has a newer format, which leaves it as it is;
 /// kUnavailable, kCorruption.
 Status prepare_sql_file(soci::session& session, const SqlFileForm& form);
 
-/// Until commit() or the end of the object's life, which takes back what was not committed.
+/// A transaction lasts until commit() or the end of the object's life, which rolls back what was
+/// not committed.
 class SqlTransaction {
  public:
   explicit SqlTransaction(soci::session& session);
@@ -38,7 +39,7 @@ class SqlTransaction {
   SqlTransaction(const SqlTransaction&) = delete;
   SqlTransaction& operator=(const SqlTransaction&) = delete;
   Status begin();
-  /// Durable on return.
+  /// Commits; durable on return.
   Status commit();
 
  private:

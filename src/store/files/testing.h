@@ -1,5 +1,5 @@
-// What the property tests of the stores share: a disk that fails at random, and what a refusal must
-// look like.
+// What the property tests of the stores share: a disk that fails at random, and a check of what a
+// refusal looks like.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class DiskStory {
   DiskStory(std::uint64_t seed, bool is_faulty)
       : rng_(seed), disk_(seed ^ 0xd15c), is_faulty_(is_faulty) {}
 
-  /// The disk may fail in one of the next calls.
+  /// Lets the disk fail at times in one of the next calls.
   void maybe_arm() {
     if (!is_faulty_ || !rng_.chance(0.4)) return;
     constexpr Fault kFaults[] = {Fault::kWriteError, Fault::kFull, Fault::kSyncError,
@@ -30,13 +30,13 @@ class DiskStory {
     disk_.arm(kFaults[rng_.below(5)], 1 + rng_.below(rng_.chance(0.5) ? 10 : 120),
               rng_.chance(0.3));
   }
-  /// A refusal is a refusal: never damage, and never without a fault that struck.
+  /// Checks a refusal: it is never damage, and never without a fault that struck.
   void refuse(const Error& error) {
     ++refused_;
     EXPECT_TRUE(disk_.has_struck()) << error.text();
     EXPECT_EQ(error.code, ErrorCode::kUnavailable) << error.text();
   }
-  /// Requires: no connection is open.
+  /// Ends a session, at times with a crash. Requires: no connection is open.
   void end_session() {
     disk_.heal();
     if (disk_.is_gone() || (is_faulty_ && rng_.chance(0.3))) disk_.lose_power();
@@ -50,7 +50,7 @@ class DiskStory {
   std::uint64_t refused_ = 0;
 };
 
-/// What all stories together came to.
+/// The totals of all stories.
 struct StorySum {
   std::uint64_t stored = 0;
   std::uint64_t refused = 0;

@@ -9,10 +9,10 @@
 
 namespace muster {
 
-/// Opens or creates. Errors: kFailedPrecondition when the file has a newer format (the message
+/// Opens or creates the file. Errors: kFailedPrecondition when it has a newer format (the message
 /// names both).
 Result<std::unique_ptr<HistoryStore>> open_sqlite_history(const std::string& path);
-/// To read beside the one who writes. Errors: also kNotFound where there is none.
+/// Opens the file to read beside its writer. Errors: also kNotFound where there is none.
 Result<std::unique_ptr<HistoryStore>> open_sqlite_history_to_read(const std::string& path);
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// One stream of one task: how far it has been received, and the bytes of its last line that have no
-// end yet.
+// Splits one stream of one task into lines. It knows how far the stream has been received, and the
+// bytes of its last line that have no end yet.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@
 
 namespace muster::logs {
 
-/// A longer line is cut, at the boundary of a UTF-8 character where there is one. Units: bytes.
+/// The longest line; a longer one is cut, at the boundary of a UTF-8 character where there is one.
+/// Units: bytes.
 inline constexpr std::size_t kLineBytesMax = std::size_t{16} << 10;
 
-/// Which stream of which task of an owner, from which source.
+/// Names a stream of a task of an owner, and its source.
 struct StreamKey {
   std::uint32_t run = 0;
   std::uint32_t rank = 0;
@@ -24,18 +25,19 @@ struct StreamKey {
   friend constexpr auto operator<=>(const StreamKey&, const StreamKey&) = default;
 };
 
-/// A line ends with a line feed, with a carriage return (a progress bar drawn anew), or with both.
-/// What the lines are depends on the fragments alone, not on how the bytes are spread over them.
+/// Splits a stream. A line ends with a line feed, with a carriage return (a progress bar drawn
+/// anew), or with both. What the lines are depends on the fragments alone, not on how the bytes are
+/// spread over them.
 class LineSplitter {
  public:
   std::uint64_t next_offset() const { return next_offset_; }
-  /// What has come of a line without an end; empty: nothing.
+  /// Returns what has come of a line without an end; empty: nothing.
   std::string_view unfinished() const { return unfinished_; }
 
-  /// Adds the whole lines that come with these bytes. What was received before is passed over; what
-  /// is missing before them ends the line under way and leaves a marker.
+  /// Adds the whole lines that these bytes end. What was received before is passed over; what is
+  /// missing before them ends the unfinished line and leaves a marker.
   void accept(const StreamKey& key, const LogFragment& fragment, LogChunk& lines);
-  /// What has no end is a line.
+  /// Adds what has no end as a line.
   void finish(const StreamKey& key, LogChunk& lines);
   LogLine unfinished_line(const StreamKey& key) const;
 

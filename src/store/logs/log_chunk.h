@@ -1,5 +1,5 @@
-// Lines of one owner in the order of their arrival: what is compressed together, and what is
-// searched at once.
+// Lines of one owner in the order of their arrival: they are compressed together, and searched at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace muster::logs {
 
-/// Text of a full chunk. Units: bytes.
+/// The size of a full chunk's text. Units: bytes.
 inline constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 
 /// A line without its text.
@@ -28,7 +28,7 @@ struct LineHead {
 };
 
 /// What is known of a chunk without reading it. A mask has the bit of each value that a line has;
-/// ranks modulo 64.
+/// ranks count modulo 64.
 struct ChunkEntry {
   std::uint64_t number = 0;  ///< among the owner's; rises
   std::uint64_t first_line = 0;
@@ -42,7 +42,7 @@ struct ChunkEntry {
   std::uint64_t level_mask = 0;
 };
 
-/// A list of values as a mask; all bits when the list is empty.
+/// Returns a list of values as a mask; all bits when the list is empty.
 template <class T>
 std::uint64_t mask_of(const std::vector<T>& values) {
   std::uint64_t mask = values.empty() ? ~std::uint64_t{0} : 0;
@@ -51,12 +51,12 @@ std::uint64_t mask_of(const std::vector<T>& values) {
   return mask;
 }
 
-/// Shape: `text` has the texts of all lines, a line feed behind each; no text holds one.
+/// A chunk. Shape: `text` has the texts of all lines, a line feed behind each; no text holds one.
 class LogChunk {
  public:
-  /// `head.end` is set here.
+  /// Adds a line, and sets `head.end`.
   void add(LineHead head, std::string_view text);
-  /// Lines [begin, end) of another.
+  /// Adds lines [begin, end) of another chunk.
   void add_lines(const LogChunk& other, std::size_t begin, std::size_t end);
 
   std::size_t size() const { return heads_.size(); }
@@ -66,15 +66,15 @@ class LogChunk {
   }
   std::string_view text_of(std::size_t line) const;
   const std::string& text() const { return text_; }
-  /// The line whose text or line feed holds this byte. Cost: O(log n). Requires: offset <
+  /// Returns the line whose text or line feed holds this byte. Cost: O(log n). Requires: offset <
   /// text().size().
   std::size_t line_at(std::size_t offset) const;
-  /// Roughly what it takes in memory.
+  /// Returns about how many bytes it needs in memory.
   std::size_t bytes() const { return text_.size() + heads_.size() * sizeof(LineHead); }
   ChunkEntry entry(std::uint64_t first_line) const;
 
   std::string encoded_heads() const;
-  /// Errors: kCorruption.
+  /// Decodes a chunk. Errors: kCorruption.
   static Result<LogChunk> decode(std::string_view heads, std::string text);
 
  private:

@@ -12,21 +12,21 @@
 
 namespace muster::logs {
 
-/// Time is linear in the text, whatever the pattern (Cox, "Regular Expression Matching in the
-/// Wild", 2010).
+/// A compiled pattern. Time is linear in the text, whatever the pattern (Cox, "Regular Expression
+/// Matching in the Wild", 2010).
 class LogPattern {
  public:
-  /// Errors: kInvalidArgument with RE2's message, or when the pattern is longer than 4 KiB or needs
-  /// more than 8 MiB.
+  /// Compiles the filter's pattern. Errors: kInvalidArgument with RE2's message, or when the
+  /// pattern is longer than 4 KiB or needs more than 8 MiB.
   static Result<std::unique_ptr<LogPattern>> compile(const LogFilter& filter);
   ~LogPattern();
 
-  /// False when no line of a chunk with this filter can match. Derived from the literals that every
-  /// match must hold.
+  /// False when no line of a chunk with this filter can match. The answer is derived from the
+  /// literals that every match must hold.
   bool may_match(const TrigramFilter& filter) const;
-  /// Where the first match at or behind `from` begins, in lines that end with line feeds. Nullopt:
-  /// none. No match spans two lines; bytes that are not UTF-8 match nothing but themselves.
-  /// Requires: `from` is the beginning of a line.
+  /// Returns where the first match at or behind `from` begins, in lines that end with line feeds.
+  /// Nullopt: none. No match spans two lines; bytes that are not UTF-8 match nothing but
+  /// themselves. Requires: `from` is the beginning of a line.
   std::optional<std::size_t> find(std::string_view text, std::size_t from) const;
 
  private:

@@ -1,4 +1,4 @@
-// What was received at once, as the log keeps it until its lines lie in chunks.
+// Encodes what was received at once, as the log stores it until its lines lie in chunks.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace muster::logs {
 
 std::string encode_fragments(const std::vector<const LogFragment*>& fragments);
-/// Errors: kCorruption.
+/// Decodes a record. Errors: kCorruption.
 Result<std::vector<LogFragment>> decode_fragments(std::string_view bytes);
 
 }  // namespace muster::logs

@@ -1,5 +1,5 @@
-// The output of tasks, on stable storage. SQLite stands behind it (sqlite_logs.h). Not here:
-// threads, clocks, and what a line sets off.
+// The output of tasks, on stable storage. SQLite stands behind it (sqlite_logs.h). Threads, clocks,
+// and what a line sets off do not belong here.
 #pragma once
 
 #include <cstdint>
@@ -21,47 +21,48 @@ struct LogStreamState {
   std::uint64_t source = 0;
 };
 
-/// Where one stream stands: what has come of its last line has no end yet.
+/// The state of one stream whose last line has no end yet.
 struct LogTail {
   std::uint64_t next_offset = 0;
   std::string unfinished;
 };
 
-/// Used by one thread at a time. Every method: kUnavailable when storage refuses, kCorruption when
-/// what is stored is damaged. A refused change is there whole or not at all; it may be tried again.
-/// Lines are numbered over all streams of an owner as they come. A line is visible as soon as the
-/// append that brings its end has returned, and is then on stable storage.
+/// The store is used by one thread at a time. Every method: kUnavailable when storage refuses,
+/// kCorruption when what is stored is damaged. A refused change is there whole or not at all; it
+/// may be tried again. Lines are numbered over all streams of an owner as they come. A line is
+/// visible as soon as the append that brings its end has returned, and is then on stable storage.
 class LogStore {
  public:
   virtual ~LogStore() = default;
 
-  /// Takes in fragments in one transaction, durable on return. The answer is for each the offset up
-  /// to which its stream has been received: the sender goes on from there. Bytes that were received
+  /// Stores fragments in one transaction, durable on return. Returns for each the offset up to
+  /// which its stream has been received: the sender continues from there. Bytes that were received
   /// before change nothing; bytes that are missing before a fragment leave a marker line, and are
-  /// not taken later. Requires: a fragment has at most 16 MiB. Errors: kInvalidArgument when it has
-  /// not; nothing is taken then. Cost: one sync; also compresses a bounded part of what waits, some
-  /// 15 ms for 1 MiB.
+  /// not accepted later. Requires: a fragment has at most 16 MiB. Errors: kInvalidArgument when it
+  /// has more; nothing is stored then. Cost: one sync; also compresses a bounded part of what
+  /// waits, some 15 ms for 1 MiB.
   virtual Result<std::vector<std::uint64_t>> append(const std::vector<LogFragment>& fragments) = 0;
 
-  /// Lines of an owner that match, in order (backward: the newest first). A page ends at
+  /// Returns lines of an owner that match, in order (backward: the newest first). A page ends at
   /// `lines_max`, at 4 MiB of answer, or when `bytes_max` of text were looked through: it may be
   /// empty although there is more behind `next`. Errors: kInvalidArgument when the pattern is
   /// refused (with RE2's message) or lines_max is 0. Cost: chunks that cannot match, by time, rank,
-  /// stream, level or trigrams, are passed over in microseconds; the others take some 3 ms for each
+  /// stream, level or trigrams, are passed over in microseconds; the others need some 3 ms for each
   /// MiB of text.
   virtual Result<LogPage> read(const LogQuery& query) = 0;
-  /// What tasks have written without an end of line so far, by run, rank, stream and source. `id`
-  /// is 0.
+  /// Returns what tasks have written without an end of line so far, by run, rank, stream and
+  /// source. `id` is 0.
   virtual Result<std::vector<LogLine>> unfinished_lines(LogOwner owner) = 0;
-  /// By run, rank, stream and source; empty when nothing is known of the owner.
+  /// Returns the owner's streams, by run, rank, stream and source; empty when nothing is known of
+  /// the owner.
   virtual Result<std::vector<LogStreamState>> streams(LogOwner owner) = 0;
-  /// Zeros when nothing is known of the stream.
+  /// Returns a stream's state; zeros when nothing is known of it.
   virtual Result<LogTail> tail(const LogStreamId& id) = 0;
-  /// Of every owner that has lines. Cost: reads the whole directory, some 100 bytes for each MiB of
-  /// text.
+  /// Returns the size of every owner's log that has lines. Cost: reads the whole directory, some
+  /// 100 bytes for each MiB of text.
   virtual Result<std::vector<LogSize>> sizes() = 0;
 
-  /// Everything of the owner is gone from every answer, durable on return. After sweep() the file
+  /// Removes everything of the owner from every answer, durable on return. After sweep() the file
   /// uses its room again; it does not become shorter.
   virtual Status delete_owner(LogOwner owner) = 0;
   /// Deletes at most about `chunks_max` chunks of any owner all of whose lines were received before
@@ -72,7 +73,7 @@ class LogStore {
   /// Compresses what waits, the oldest first, at least `bytes` of it. True: nothing waits.
   virtual Result<bool> compact(std::size_t bytes) = 0;
 
-  /// For probes. Units: bytes, approximate.
+  /// Returns how much waits, for probes. Units: bytes, approximate.
   virtual std::size_t waiting_bytes() const = 0;
 };
 

@@ -548,7 +548,7 @@ class Story : public testing::DiskStory {
       ASSERT_NO_FATAL_FAILURE(check());
     }
   }
-  std::uint64_t kept() const { return lines_; }
+  std::uint64_t stored() const { return lines_; }
 
  private:
   void reopen() {
@@ -646,9 +646,9 @@ class Story : public testing::DiskStory {
     if (disk_.is_gone()) return;
     disk_.heal();
     if (rng_.chance(0.5)) reopen();
-    if (store_ != nullptr) settle();
+    if (store_ != nullptr) decide_late();
   }
-  void settle() {
+  void decide_late() {
     if (!late_) return;
     for (const LogOwner owner : owners()) {
       const bool differs = texts_of(model_.lines(owner)) != texts_of(late_->lines(owner)) ||
@@ -672,7 +672,7 @@ class Story : public testing::DiskStory {
   }
 
   void check() {
-    settle();
+    decide_late();
     lines_ = 0;
     for (const LogOwner owner : owners()) {
       SCOPED_TRACE(fmt::format("owner {} {}", static_cast<int>(owner.kind), owner.id));
@@ -740,12 +740,12 @@ class Story : public testing::DiskStory {
 
 TEST(LogStoreProperty, AnswersAsTheModel) {
   const testing::StorySum sum = testing::run_stories<Story>(25, false);
-  EXPECT_GT(sum.kept, 30'000U);
+  EXPECT_GT(sum.stored, 30'000U);
 }
 
 TEST(LogStoreProperty, NothingAcknowledgedIsLostOrDoubledWhateverTheDiskDoes) {
   const testing::StorySum sum = testing::run_stories<Story>(80, true);
-  EXPECT_GT(sum.kept, 10'000U);
+  EXPECT_GT(sum.stored, 10'000U);
   EXPECT_GT(sum.refused, 100U);
 }
 

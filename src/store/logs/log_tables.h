@@ -1,5 +1,5 @@
 // The tables of the log store's file, as bytes and numbers. Format: docs/internals/log_store.md.
-// SQL stands here alone.
+// All SQL is in this file's source.
 #pragma once
 
 #include <cstdint>
@@ -53,30 +53,29 @@ struct LogTombstone {
 /// Which parts of a chunk to read.
 enum class ChunkPart : std::uint8_t { kText, kHeads, kFilter };
 
-/// Every method: kUnavailable when the disk refuses, kCorruption when the file is damaged. Outside
-/// of a transaction each change is one of its own.
+/// The tables. Every method: kUnavailable when the disk refuses, kCorruption when the file is
+/// damaged. Outside of a transaction each change is one of its own.
 class LogTables {
  public:
-  /// Errors: kFailedPrecondition when the file has a newer format.
+  /// Opens or creates the file. Errors: kFailedPrecondition when it has a newer format.
   static Result<std::unique_ptr<LogTables>> open(const std::string& path);
   ~LogTables();
-  /// For a SqlTransaction around several changes.
+  /// Returns the session, for a SqlTransaction around several changes.
   soci::session& session();
 
-  // ---- the log of what lies in no chunk yet ----
-  /// The number of the next record.
+  // ---- the log of what lies in no chunk yet ---- Returns the number of the next record.
   Result<std::uint64_t> next_record();
   Status put_next_record(std::uint64_t record);
   Status add_log(std::uint64_t record, std::string_view bytes);
-  /// In order.
+  /// Calls `visit` with the records, in order.
   Status each_log(
       const std::function<Status(std::uint64_t record, const std::string& bytes)>& visit);
-  /// Takes away the records below.
+  /// Deletes the records below.
   Status trim_log(std::uint64_t record);
 
   // ---- owners and streams ----
   Result<std::optional<OwnerRow>> find_owner(LogOwner owner);
-  /// The number is new.
+  /// Adds an owner under a new number.
   Result<OwnerNumber> add_owner(LogOwner owner);
   Status put_owner(const OwnerRow& row);
   Result<std::vector<StreamRow>> streams(OwnerNumber owner);
@@ -87,18 +86,17 @@ class LogTables {
   Status put_chunk(OwnerNumber owner, const SealedChunk& chunk);
   Result<std::string> part(OwnerNumber owner, std::uint64_t chunk, ChunkPart part);
   Status drop_chunk(OwnerNumber owner, std::uint64_t chunk);
-  /// At most `limit` chunks all of whose lines are older than that, with their owners.
+  /// Returns at most `limit` chunks all of whose lines are older than that, with their owners.
   Result<std::vector<std::pair<OwnerNumber, std::uint64_t>>> chunks_before(TimePoint time,
                                                                            std::uint32_t limit);
-  /// By owner. Cost: reads the whole directory.
+  /// Returns the size of each owner's log. Cost: reads the whole directory.
   Result<std::vector<LogSize>> sizes();
 
-  // ---- deletion ----
-  /// The owner is not known any more; its rows are swept by sweep().
+  // ---- deletion ---- Forgets the owner; sweep() deletes its rows.
   Status bury(OwnerNumber number, LogOwner owner, std::uint64_t last_record);
   Result<std::vector<LogTombstone>> tombstones();
   Status drop_tombstones(std::uint64_t record);
-  /// Takes away at most about `chunks_max` chunks of deleted owners. True: none are left.
+  /// Deletes at most about `chunks_max` chunks of deleted owners. True: none are left.
   Result<bool> sweep(std::uint32_t chunks_max);
 
  private:

@@ -1,5 +1,5 @@
-// One owner's log in memory: its chunks by what is known of them, its streams, and the lines that
-// lie in no chunk yet.
+// One owner's log in memory: what is known of its chunks, its streams, and the lines that lie in no
+// chunk yet.
 #pragma once
 
 #include <map>
@@ -17,37 +17,37 @@ namespace muster::logs {
 
 class OwnerLog {
  public:
-  /// Errors: kCorruption; kUnavailable when the disk refuses.
+  /// Loads an owner's log. Errors: kCorruption; kUnavailable when the disk refuses.
   static Result<std::unique_ptr<OwnerLog>> load(LogTables& tables, const OwnerRow& row);
 
   const OwnerRow& row() const { return row_; }
   const std::vector<ChunkEntry>& directory() const { return directory_; }
   const std::map<StreamKey, LineSplitter>& streams() const { return streams_; }
-  /// Lines in no chunk. The first has the number row().next_line.
+  /// Returns the lines in no chunk. The first has the number row().next_line.
   const LogChunk& open() const { return open_; }
   std::uint64_t next_line() const { return row_.next_line + open_.size(); }
-  /// The first line that has not been deleted.
+  /// Returns the first line that has not been deleted.
   std::uint64_t first_line() const {
     return directory_.empty() ? row_.next_line : directory_.front().first_line;
   }
-  /// The first record that brought something not sealed yet; 0: everything is sealed.
+  /// Returns the first record that brought something not sealed yet; 0: everything is sealed.
   std::uint64_t waiting_since() const { return waiting_since_; }
   std::size_t open_bytes() const { return open_bytes_; }
-  /// When something was received last, as far as it is not sealed.
+  /// Returns when something was received last, as far as it is not sealed.
   std::int64_t last_time_us() const { return last_time_us_; }
 
-  /// How far a stream has been received; 0 when nothing is known of it.
+  /// Returns how far a stream has been received; 0 when nothing is known of it.
   std::uint64_t next_offset(const StreamKey& key) const;
-  /// Takes in what record number `record` brought.
+  /// Accepts what record number `record` brought.
   void accept(std::uint64_t record, const LogFragment& fragment);
   /// Compresses the open lines, with a small chunk before them, into chunks, and writes how far
   /// streams are. Cost: some 15 ms for 1 MiB. Requires: a transaction is open; when it fails this
   /// object is of no use any more.
   Status seal(LogTables& tables, std::uint64_t record);
-  /// A chunk was deleted.
+  /// Forgets a chunk that was deleted.
   void forget_chunk(std::uint64_t number);
 
-  /// Errors: kCorruption.
+  /// Returns a chunk's text. Errors: kCorruption.
   Result<std::string> text(LogTables& tables, const ChunkEntry& entry) const;
   Result<LogChunk> chunk(LogTables& tables, const ChunkEntry& entry, std::string text) const;
 

@@ -10,11 +10,11 @@ namespace muster {
 
 struct SqliteLogOptions {
   std::string path;
-  /// Lines that wait in memory to be compressed, over all owners, and what the log holds of them;
-  /// both approximate. They decide how long opening takes after a crash.
+  /// The bounds of the lines that wait in memory to be compressed, over all owners, and of what the
+  /// log holds of them; both approximate. They decide how long opening takes after a crash.
   std::size_t open_bytes_max = std::size_t{32} << 20;
   std::size_t log_bytes_max = std::size_t{32} << 20;
-  /// Owners kept in memory without such lines.
+  /// How many owners stay in memory without such lines.
   std::size_t cached_owners_max = 256;
 };
 

@@ -24,7 +24,7 @@ class SqliteLogStore final : public LogStore {
   SqliteLogStore(const SqliteLogStore&) = delete;
   SqliteLogStore& operator=(const SqliteLogStore&) = delete;
 
-  /// Reads what is stored. Called by the others where a refused write has made it necessary.
+  /// Reads what is stored. The other methods call it where a refused write has made it necessary.
   Status ready();
 
   Result<std::vector<std::uint64_t>> append(const std::vector<LogFragment>& fragments) override;
@@ -63,8 +63,8 @@ struct SqliteLogStore::State {
   std::unique_ptr<logs::LogTables> tables;
   std::map<LogOwner, Entry> owners;
   std::list<LogOwner> uses;  ///< newest first
-  /// Owners with something that is not sealed, by the record that brought the first of it; `full`
-  /// are those with a chunk's worth.
+  /// The owners with something that is not sealed, by the record that brought the first of it;
+  /// `full` are those with a chunk's worth.
   std::set<std::pair<std::uint64_t, LogOwner>> waiting;
   std::set<std::pair<std::uint64_t, LogOwner>> full;
   std::size_t waiting_bytes = 0;
@@ -73,14 +73,16 @@ struct SqliteLogStore::State {
   std::size_t log_bytes = 0;
   bool has_tombstones = false;
 
-  /// Nullptr: nothing is known of it. The pointer is good until trim() or forget().
+  /// Returns an owner's log. Nullptr: nothing is known of it. The pointer is valid until trim() or
+  /// forget().
   Result<logs::OwnerLog*> find(LogOwner owner);
-  /// As find, made where it is not known. Requires: a transaction is open.
+  /// Finds an owner's log, and adds it where there is none. Requires: a transaction is open.
   Result<logs::OwnerLog*> find_or_add(LogOwner owner);
   void accept(logs::OwnerLog& log, std::uint64_t record, const LogFragment& fragment);
-  /// Requires: a transaction is open, and every fragment of the newest record was accepted.
+  /// Seals the owner's open lines. Requires: a transaction is open, and every fragment of the
+  /// newest record was accepted.
   Status seal(logs::OwnerLog& log);
-  /// Records go in which nothing waits. Requires: a transaction is open.
+  /// Deletes records in which nothing waits. Requires: a transaction is open.
   Status trim_log();
   void forget(LogOwner owner);
   /// Forgets what was used longest ago and has nothing that waits.

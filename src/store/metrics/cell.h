@@ -1,4 +1,4 @@
-// What a stretch of a series comes to: the level of the pyramid above the points, one cell a block
+// The summary of a stretch of a series: the level of the pyramid above the points, one cell a block
 // and metric.
 #pragma once
 
@@ -21,7 +21,7 @@ struct NumberPoint {
 
 /// Counts and the points that must not be lost. Adding and merging may come in any order of
 /// positions; the result is the same but for the rounding of `finite_sum`. Of equal extremes the
-/// first by position is kept.
+/// first by position stays.
 struct Cell {
   std::uint64_t finite_count = 0;
   std::uint64_t nan_count = 0;
@@ -43,11 +43,11 @@ struct Cell {
   void merge(const Cell& other);
 
   void write(ByteWriter& out) const;
-  /// What is damaged leaves `in` not ok.
+  /// Reads a cell. Damaged bytes leave `in` not ok.
   static Cell read(ByteReader& in);
 };
 
-/// What all values of one metric of one run come to.
+/// The total of all values of one metric of one run.
 struct SeriesTotal {
   Cell cell;
   std::optional<MetricType> type;  ///< nullopt: no value yet

@@ -16,9 +16,9 @@ namespace muster::metrics {
 /// Values by the row of the report that holds them.
 class MetricColumn {
  public:
-  /// Requires: `row` above every row before.
+  /// Adds a value. Requires: `row` is above every row before.
   void add(std::uint32_t row, const MetricValue& value);
-  /// Values of another's rows [begin, end), counted from `row_of_begin` here.
+  /// Adds the values of another's rows [begin, end), counted from `row_of_begin` here.
   void add_rows(const MetricColumn& other, std::uint32_t begin, std::uint32_t end,
                 std::uint32_t row_of_begin);
   void clear();
@@ -26,9 +26,10 @@ class MetricColumn {
   std::size_t size() const { return rows_.size(); }
   std::uint32_t row(std::size_t index) const { return rows_[index]; }
   MetricValue value(std::size_t index) const;
-  /// Nullptr when the value is no number.
+  /// Returns the number; nullptr when the value is no number.
   const double* number(std::size_t index) const;
-  /// Nullopt: the report of that row does not name the metric. Cost: O(log n).
+  /// Returns the value of a row. Nullopt: the report of that row does not name the metric. Cost:
+  /// O(log n).
   std::optional<MetricValue> find(std::uint32_t row) const;
 
   friend std::string encode(const MetricColumn& column);
@@ -42,7 +43,7 @@ class MetricColumn {
 };
 
 std::string encode(const MetricColumn& column);
-/// Errors: kCorruption.
+/// Decodes a column. Errors: kCorruption.
 Result<MetricColumn> decode_column(std::string_view bytes);
 
 }  // namespace muster::metrics

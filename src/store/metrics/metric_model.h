@@ -1,5 +1,5 @@
-// What a metric store must answer, by the plainest means: every report in a list, every question a
-// walk over it. For tests.
+// Answers what a metric store must answer, by the plainest means: every report is in a list, every
+// question a walk over it. For tests.
 #pragma once
 
 #include <algorithm>

@@ -47,7 +47,7 @@ struct ReportsQuestion {
   std::optional<MetricCursor> after;
   std::size_t reports_max = 1;  ///< at least 1
 };
-/// As metric_at().
+/// Means the same as metric_at().
 struct MetricAtQuestion {
   using Answer = std::optional<double>;
   TrialId trial;
@@ -67,7 +67,7 @@ using MetricAnswer =
 class MetricAnswers {
  public:
   explicit MetricAnswers(std::vector<MetricAnswer> answers = {}) : answers_(std::move(answers)) {}
-  /// The answer to the next question. Requires: that is a `Question`.
+  /// Returns the answer to the next question. Requires: that is a `Question`.
   template <class Question>
   typename Question::Answer next() {
     CHECK(next_ < answers_.size(), "more answers are taken than questions were asked");
@@ -82,7 +82,7 @@ class MetricAnswers {
   std::size_t next_ = 0;
 };
 
-/// All of them, or the first error of the store's.
+/// Returns all answers, or the first error of the store's.
 Result<MetricAnswers> answer(MetricStore& store, const std::vector<MetricQuestion>& questions);
 
 }  // namespace muster

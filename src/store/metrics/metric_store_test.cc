@@ -434,7 +434,7 @@ class MetricStory : public testing::DiskStory {
       ASSERT_NO_FATAL_FAILURE(check());
     }
   }
-  std::uint64_t kept() const { return model_.size(); }
+  std::uint64_t stored() const { return model_.size(); }
 
  private:
   void reopen() {
@@ -506,7 +506,7 @@ class MetricStory : public testing::DiskStory {
     for (const MetricReport& report : batch) expected.push_back(after.append(report));
     const auto outcomes = store_->append(batch);
     if (!outcomes.has_value()) return unsettled(outcomes.error(), std::move(after));
-    settle(expected != *outcomes);
+    decide_late(expected != *outcomes);
     if (expected != *outcomes) {  // only where a refused change is there all the same
       MetricModel again = model_;
       expected.clear();
@@ -562,7 +562,7 @@ class MetricStory : public testing::DiskStory {
     late_ = std::move(after);
     if (!disk_.is_gone()) decide_by_check();
   }
-  void settle(bool is_late) {
+  void decide_late(bool is_late) {
     if (is_late && late_) model_ = std::move(*late_);
     late_.reset();
   }
@@ -570,7 +570,7 @@ class MetricStory : public testing::DiskStory {
     if (!late_) return;
     const bool is_late = fingerprint_of_store() == fingerprint_of(*late_) &&
                          fingerprint_of(*late_) != fingerprint_of(model_);
-    settle(is_late);
+    decide_late(is_late);
   }
   std::vector<std::string> fingerprint_of(const MetricModel& model) {
     std::vector<std::string> all;
@@ -743,12 +743,12 @@ class MetricStory : public testing::DiskStory {
 
 TEST(MetricStoreProperty, AnswersAsTheModel) {
   const testing::StorySum sum = testing::run_stories<MetricStory>(40, false);
-  EXPECT_GT(sum.kept, 10'000U);
+  EXPECT_GT(sum.stored, 10'000U);
 }
 
 TEST(MetricStoreProperty, NothingAcknowledgedIsLostOrDoubledWhateverTheDiskDoes) {
   const testing::StorySum sum = testing::run_stories<MetricStory>(100, true);
-  EXPECT_GT(sum.kept, 10'000U);
+  EXPECT_GT(sum.stored, 10'000U);
   EXPECT_GT(sum.refused, 100U);
 }
 

@@ -1,5 +1,5 @@
 // The tables of the metric store's file, as bytes and numbers. Format:
-// docs/internals/metric_store.md. SQL stands here alone.
+// docs/internals/metric_store.md. All SQL is in this file's source.
 #pragma once
 
 #include <cstdint>
@@ -59,15 +59,15 @@ struct Tombstone {
   std::uint64_t last_report = 0;
 };
 
-/// Every method: kUnavailable when the disk refuses, kCorruption when the file is damaged. Outside
-/// of a transaction each change is one of its own.
+/// The tables. Every method: kUnavailable when the disk refuses, kCorruption when the file is
+/// damaged. Outside of a transaction each change is one of its own.
 class MetricTables {
  public:
-  /// Errors: kFailedPrecondition when the file has a newer format.
+  /// Opens or creates the file. Errors: kFailedPrecondition when it has a newer format.
   static Result<std::unique_ptr<MetricTables>> open(const std::string& path);
   ~MetricTables();
 
-  /// For a SqlTransaction around several changes.
+  /// Returns the session, for a SqlTransaction around several changes.
   soci::session& session();
 
   Result<Counters> counters();
@@ -75,10 +75,10 @@ class MetricTables {
 
   // ---- the log of reports that lie in no block yet ----
   Status add_log(std::uint64_t first_id, std::uint64_t last_id, std::string_view record);
-  /// In order.
+  /// Calls `visit` with the records, in order.
   Status each_log(
       const std::function<Status(std::uint64_t last_id, const std::string& record)>& visit);
-  /// Takes away the records all of whose reports are below `id`.
+  /// Deletes the records all of whose reports are below `id`.
   Status trim_log(std::uint64_t id);
 
   // ---- trials, runs, segments ----
@@ -94,13 +94,13 @@ class MetricTables {
   Result<std::string> rows(SegmentId segment, std::uint64_t block);
   Status put_column(SeriesId series, std::uint64_t block, std::string_view column,
                     std::string_view cell);
-  /// Empty: the block's reports do not name the metric.
+  /// Returns a column's bytes. Empty: the block's reports do not name the metric.
   Result<std::string> column(SeriesId series, std::uint64_t block);
-  /// The cells of blocks [begin, end) that have one.
+  /// Calls `visit` with the cells of blocks [begin, end) that have one.
   Status each_cell(
       SeriesId series, std::uint64_t begin, std::uint64_t end,
       const std::function<Status(std::uint64_t block, const std::string& cell)>& visit);
-  /// Takes away blocks from `begin` on, of the segment and of the series.
+  /// Deletes blocks from `begin` on, of the segment and of the series.
   Status drop_blocks(SegmentId segment, std::uint64_t begin);
   Status drop_columns(SeriesId series, std::uint64_t begin);
 
@@ -110,13 +110,12 @@ class MetricTables {
   Result<std::vector<std::uint64_t>> late(SegmentId segment, std::int64_t steps,
                                           std::uint64_t key_hash);
 
-  // ---- deletion ----
-  /// The trial has no runs and segments any more; what they held is swept by sweep().
+  // ---- deletion ---- Forgets the trial's runs and segments; sweep() deletes what they held.
   Status bury(TrialId trial, std::uint64_t last_report);
   Result<std::vector<Tombstone>> tombstones();
-  /// Takes away tombstones of reports below `id`: no log record names them any more.
+  /// Deletes tombstones of reports below `id`: no log record names them any more.
   Status drop_tombstones(std::uint64_t id);
-  /// Takes away at most about `rows_max` rows of deleted trials. True: none are left. `series_of`
+  /// Deletes at most about `rows_max` rows of deleted trials. True: none are left. `series_of`
   /// reads a footer.
   Result<bool> sweep(
       std::uint32_t rows_max,

@@ -1,4 +1,4 @@
-// A batch of reports as the log keeps it until they lie in blocks.
+// Encodes a batch of reports, as the log stores it until they lie in blocks.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class ReportBatchWriter {
   ~ReportBatchWriter();
   ReportBatchWriter(const ReportBatchWriter&) = delete;
   ReportBatchWriter& operator=(const ReportBatchWriter&) = delete;
-  /// Ids rise.
+  /// Adds a report. Requires: ids rise.
   void add(std::uint64_t id, const MetricReport& report);
   bool is_empty() const;
   std::string finish();
@@ -28,7 +28,7 @@ class ReportBatchWriter {
   std::unique_ptr<Parts> parts_;
 };
 
-/// Errors: kCorruption.
+/// Decodes a record. Errors: kCorruption.
 Result<std::vector<StoredReport>> decode_report_batch(std::string_view bytes);
 
 }  // namespace muster::metrics

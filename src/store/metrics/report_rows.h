@@ -11,15 +11,15 @@
 
 namespace muster::metrics {
 
-/// Where a report stands in its series: by steps, then by arrival. Unique, because ids are.
+/// A report's position in its series: by steps, then by arrival. Unique, because ids are.
 struct Position {
   std::int64_t steps = 0;
   std::uint64_t id = 0;
   friend constexpr auto operator<=>(const Position&, const Position&) = default;
 };
 
-/// Shape: all lists have one element a report, except `keys`, which is empty while every key is.
-/// Ids rise.
+/// The rows. Shape: all lists have one element a report, except `keys`, which is empty while every
+/// key is. Ids rise.
 struct ReportRows {
   std::vector<std::uint64_t> ids;
   std::vector<std::int64_t> steps;
@@ -32,13 +32,13 @@ struct ReportRows {
     return keys.empty() ? std::string_view() : std::string_view(keys[row]);
   }
   void add(Position position, std::int64_t time_us, std::string_view key);
-  /// Rows [begin, end) of another.
+  /// Adds rows [begin, end) of another.
   void add_rows(const ReportRows& other, std::size_t begin, std::size_t end);
   void clear();
 };
 
 std::string encode(const ReportRows& rows);
-/// Errors: kCorruption.
+/// Decodes rows. Errors: kCorruption.
 Result<ReportRows> decode_rows(std::string_view bytes);
 
 }  // namespace muster::metrics

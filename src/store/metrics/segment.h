@@ -1,6 +1,6 @@
-// What one group of one run of a trial has reported: its blocks by what is known of them, and in
-// memory the tail of reports that lie only in the log so far. Whether a report may be stored is
-// decided in metric_store.cc.
+// What one group of one run of a trial has reported: what is known of its blocks, and in memory the
+// tail of reports that lie only in the log so far. metric_store.cc decides whether a report may be
+// stored.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace muster::metrics {
 
-/// Reports in a full block.
+/// How many reports a full block has.
 inline constexpr std::size_t kBlockReports = 1024;
 
 struct Series {
@@ -40,7 +40,7 @@ struct RowPosition {
 class Segment {
  public:
   Segment(SegmentId id, TrialId trial, std::uint32_t run, std::string group);
-  /// Errors: kCorruption.
+  /// Loads a segment. Errors: kCorruption.
   static Result<std::unique_ptr<Segment>> load(MetricTables& tables, TrialId trial,
                                                const SegmentRow& row);
 
@@ -49,32 +49,32 @@ class Segment {
   std::uint32_t run() const { return run_; }
   const std::string& group() const { return group_; }
   const std::vector<Series>& series() const { return series_; }
-  /// Nullopt: no report named it.
+  /// Returns the series of that metric. Nullopt: no report named it.
   std::optional<std::uint32_t> find_series(const std::string& name) const;
   bool is_empty() const { return directory_.empty() && tail_.size() == 0; }
-  /// Requires: not empty.
+  /// Returns the fewest steps of its reports. Requires: not empty.
   std::int64_t min_steps() const { return min_steps_; }
   std::int64_t max_steps() const { return max_steps_; }
-  /// Every report up to this one lies in blocks.
+  /// Returns the report up to which every report lies in blocks.
   std::uint64_t flushed_id() const { return flushed_id_; }
   const std::vector<BlockEntry>& directory() const { return directory_; }
   const ReportRows& tail() const { return tail_; }
   std::size_t tail_bytes() const { return tail_bytes_; }
-  /// Roughly how much memory it takes, in metrics.
+  /// Returns roughly how much memory it needs, in metrics.
   std::size_t weight() const { return 8 + series_.size() + directory_.size() / 4; }
-  /// All blocks, and last the tail if it holds anything.
+  /// Returns all blocks, and last the tail if it holds anything.
   std::vector<BlockEntry> blocks() const;
 
-  /// Adds to the tail. `next_series` numbers metrics that are new.
+  /// Adds a report to the tail. `next_series` numbers metrics that are new.
   void add(std::uint64_t id, const MetricReport& report, std::uint64_t& next_series);
-  /// Every report of these steps and key. Cost: memory alone unless the steps lie in blocks; then
-  /// O(log n) reads.
+  /// Returns every report of these steps and key. Cost: memory alone unless the steps lie in
+  /// blocks; then O(log n) reads.
   Result<std::vector<RowPosition>> find(MetricTables& tables, std::int64_t steps,
                                         std::string_view key) const;
 
   Result<ReportRows> rows(MetricTables& tables, std::size_t block) const;
   Result<MetricColumn> column(MetricTables& tables, std::uint32_t series, std::size_t block) const;
-  /// Nullopt: the report does not name the metric.
+  /// Returns the value of a row. Nullopt: the report does not name the metric.
   Result<std::optional<MetricValue>> value(MetricTables& tables, std::uint32_t series,
                                            RowPosition position) const;
 
@@ -83,7 +83,7 @@ class Segment {
   /// when it fails this object is of no use any more.
   Status flush(MetricTables& tables);
 
-  /// The metrics that a footer names.
+  /// Returns the metrics that a footer names.
   static Result<std::vector<SeriesId>> series_of(const std::string& footer);
 
  private:

@@ -10,7 +10,7 @@
 
 namespace muster::metrics {
 
-/// Places from `first` on, up to steps `last_steps`.
+/// The positions from `first` on, up to steps `last_steps`.
 struct PositionRange {
   Position first;
   std::int64_t last_steps = 0;
@@ -25,9 +25,9 @@ struct PositionRange {
   }
 };
 
-/// The first `limit` rows of a range. `load(block, rows)` adds the rows of a block that lie in the
-/// range, in any order. Cost: only blocks that may hold one of them are loaded; where steps come in
-/// order, those and no others.
+/// Returns the first `limit` rows of a range. `load(block, rows)` adds the rows of a block that lie
+/// in the range, in any order. Cost: only blocks that may hold one of them are loaded; where steps
+/// come in order, those and no others.
 template <class Row, class Load>
 Result<std::vector<Row>> first_rows(const Segment& segment, const PositionRange& range,
                                     std::size_t limit, Load&& load) {
@@ -63,7 +63,7 @@ struct SeriesRow {
   MetricValue value;
 };
 
-/// The values of one metric.
+/// Reads the values of one metric.
 class SeriesReader {
  public:
   SeriesReader(MetricTables& tables, const Segment& segment, std::uint32_t series)
@@ -71,12 +71,12 @@ class SeriesReader {
 
   /// Adds the values of a block that lie in the range, by arrival.
   Status read(std::size_t block, const PositionRange& range, std::vector<SeriesRow>& rows) const;
-  /// The first `limit` values of the range.
+  /// Returns the first `limit` values of the range.
   Result<std::vector<SeriesRow>> first(const PositionRange& range, std::size_t limit) const;
-  /// What the values of each block that lie in the range come to, the tail's last. Cost: cells for
-  /// blocks that lie in the range whole; the others are read.
+  /// Returns for each block the cell of its values that lie in the range, the tail's last. Cost:
+  /// cells for blocks that lie in the range whole; the others are read.
   Result<std::vector<Cell>> cells(const PositionRange& range) const;
-  /// What the values in the range come to.
+  /// Returns the total of the values in the range.
   Result<SeriesTotal> total(const PositionRange& range) const;
 
  private:

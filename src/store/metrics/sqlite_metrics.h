@@ -10,11 +10,11 @@ namespace muster {
 
 struct SqliteMetricOptions {
   std::string path;
-  /// Reports that wait in memory and in the log, both bounds approximate. They decide how long
-  /// opening takes after a crash.
+  /// The bounds of the reports that wait in memory and in the log, both approximate. They decide
+  /// how long opening takes after a crash.
   std::size_t tail_bytes_max = std::size_t{12} << 20;
   std::size_t log_bytes_max = std::size_t{16} << 20;
-  /// Trials kept in memory without such reports, in metrics of some 400 bytes.
+  /// How many trials stay in memory without such reports, in metrics of some 400 bytes.
   std::size_t cached_metrics_max = 60'000;
 };
 

@@ -23,7 +23,7 @@ class SqliteMetricStore final : public MetricStore {
   SqliteMetricStore(const SqliteMetricStore&) = delete;
   SqliteMetricStore& operator=(const SqliteMetricStore&) = delete;
 
-  /// Reads what is stored. Called by the others where a refused write has made it necessary.
+  /// Reads what is stored. The other methods call it where a refused write has made it necessary.
   Status ready();
 
   Result<std::vector<ReportOutcome>> append(const std::vector<MetricReport>& reports) override;
@@ -69,8 +69,8 @@ struct SqliteMetricStore::State {
   std::unique_ptr<metrics::MetricTables> tables;
   metrics::TrialCache trials;
   metrics::Counters counters;
-  /// Segments with a tail by the id of their oldest waiting report; `full` are those with a block's
-  /// worth of them.
+  /// The segments with a tail, by the id of their oldest waiting report; `full` are those with a
+  /// block's worth of them.
   std::map<std::uint64_t, metrics::Segment*> waiting;
   std::map<std::uint64_t, metrics::Segment*> full;
   std::size_t waiting_bytes = 0;
@@ -81,9 +81,9 @@ struct SqliteMetricStore::State {
 
   /// Adds a report that belongs there.
   void add(metrics::Trial& trial, std::uint64_t id, const MetricReport& report);
-  /// Puts the tail into blocks. Requires: a transaction is open.
+  /// Writes the tail into blocks. Requires: a transaction is open.
   Status flush(metrics::Segment& segment);
-  /// Log records that nothing waits in go. Requires: a transaction is open.
+  /// Deletes log records in which nothing waits. Requires: a transaction is open.
   Status trim();
   void forget(const metrics::Trial& trial);
 };

@@ -1,5 +1,5 @@
-// Trials in memory: their runs and segments, loaded when first asked for, forgotten when others are
-// wanted more.
+// Trials in memory: their runs and segments, which are loaded when first asked for, and forgotten
+// when others are wanted more.
 #pragma once
 
 #include <list>
@@ -20,7 +20,7 @@ struct Trial {
   std::vector<std::unique_ptr<Segment>> segments;
 
   std::uint32_t newest_run() const { return runs.empty() ? 0 : runs.back().run; }
-  /// Nullptr: nothing was reported.
+  /// Returns the segment; nullptr: nothing was reported.
   Segment* find(std::uint32_t run, const std::string& group) const;
   bool has_tail() const;
 };
@@ -31,21 +31,23 @@ struct ValidSegment {
   std::int64_t last_steps = 0;
 };
 
-/// Segments of a group by run. A report is valid while no newer run resumed from fewer steps, and
-/// none has reported as many steps or fewer in the group: so the valid series has one run at each
-/// step, and its steps rise from run to run.
+/// Returns the segments of a group by run. A report is valid while no newer run resumed from fewer
+/// steps, and none has reported as many steps or fewer in the group: so the valid series has one
+/// run at each step, and its steps rise from run to run.
 std::vector<ValidSegment> segments_of(const Trial& trial, const std::string& group);
 
 class TrialCache {
  public:
-  /// `weight_max` bounds what is kept of trials without a tail, in metrics (some 400 bytes each).
+  /// Begins empty. `weight_max` bounds what is in memory of trials without a tail, in metrics (some
+  /// 400 bytes each).
   TrialCache(MetricTables& tables, std::size_t weight_max)
       : tables_(tables), weight_max_(weight_max) {}
 
-  /// The pointer is good until forget() or trim(). Cost: a read where the trial is not in memory.
+  /// Returns a trial. The pointer is valid until forget() or trim(). Cost: a read where the trial
+  /// is not in memory.
   Result<Trial*> find(TrialId id);
   void forget(TrialId id);
-  /// The trial holds more than when it was last looked at.
+  /// Weighs a trial again that has grown since it was last looked at.
   void weigh(TrialId id);
   /// Forgets what was asked for longest ago, until what stays is within the bound. Trials with a
   /// tail stay. Cost: O(trials forgotten and passed over), at most `trials_max` of them.

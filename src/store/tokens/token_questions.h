@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// The answer to what has none but that it was done.
+/// The answer to a question that has no other than that it was done.
 struct TokenChangeDone {};
 
 // Each question means what the method of TokenStore of its name means; `Answer` is its value.
@@ -29,7 +29,7 @@ struct IssueSession {
   TimePoint expiry;
   TimePoint now;
 };
-/// A password for once.
+/// Asks for a password that is good once.
 struct IssuePassword {
   using Answer = std::string;
   TokenOwner owner;
@@ -39,7 +39,8 @@ struct CheckToken {
   using Answer = TokenChangeDone;
   TokenClaims claims;
 };
-/// Errors: kNotFound also when the token is not `owner`'s, so that nobody learns of another's.
+/// Asks for a token's revocation. Errors: kNotFound also when the token is not `owner`'s, so that
+/// nobody learns of another's.
 struct RevokeToken {
   using Answer = TokenRecord;
   std::uint64_t id = 0;
@@ -54,7 +55,7 @@ struct ListTokens {
   using Answer = std::vector<TokenRecord>;
   TimePoint now;
 };
-/// Errors: kPermissionDenied "invalid credentials".
+/// Asks for a login. Errors: kPermissionDenied "invalid credentials".
 struct LogIn {
   using Answer = TokenOwner;
   std::string name;
@@ -68,7 +69,7 @@ using TokenQuestion = std::variant<IssueToken, IssueSession, IssuePassword, Chec
 using TokenAnswer =
     std::variant<TokenChangeDone, std::string, TokenOwner, TokenRecord, std::vector<TokenRecord>>;
 
-/// Errors: as the store's.
+/// Answers a question. Errors: as the store's.
 Result<TokenAnswer> answer(TokenStore& store, const TokenQuestion& question);
 
 }  // namespace muster

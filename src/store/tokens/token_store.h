@@ -1,6 +1,6 @@
-// The tokens that people have of HTTP, which of them are void, and passwords that log in once. A
-// file of its own: tokens are secrets of this controller, as its key is, and no part of the state
-// that is replayed.
+// The tokens that people have for HTTP, which of them are void, and passwords that log in once.
+// They have a file of their own: tokens are secrets of this controller, as its key is, and no part
+// of the state that is replayed.
 #pragma once
 
 #include <cstdint>
@@ -42,37 +42,38 @@ struct TokenRecord {
 /// Errors: kUnavailable: the disk refuses, and nothing has changed.
 class TokenStore {
  public:
-  /// `key` signs the tokens. What has expired by `now` is forgotten. Errors: kCorruption: a line
-  /// before the last is damaged.
+  /// Opens or creates the file. `key` signs the tokens. What has expired by `now` is forgotten.
+  /// Errors: kCorruption: a line before the last is damaged.
   static Result<std::unique_ptr<TokenStore>> open(const std::string& path, std::string key,
                                                   TimePoint now);
   ~TokenStore();
   TokenStore(const TokenStore&) = delete;
   TokenStore& operator=(const TokenStore&) = delete;
 
-  /// A token as text. kMade: the one that the owner has already with this expiry, if it is not
-  /// revoked. Beyond `kOwnerMax` of an owner's the oldest login is revoked, or the oldest of all.
+  /// Returns a token as text. kMade: the one that the owner has already with this expiry, if it is
+  /// not revoked. Beyond `kOwnerMax` of an owner's the oldest login is revoked, or the oldest of
+  /// all.
   Result<std::string> issue(const TokenOwner& owner, TokenKind kind, TimePoint expiry,
                             TimePoint now);
-  /// A token that no list has: for a command's own calls. It is void after `revoke_all`, or its
-  /// end.
+  /// Returns a token that no list has, for a command's own calls. It is void after `revoke_all`, or
+  /// its end.
   std::string session(const TokenOwner& owner, TimePoint expiry, TimePoint now) const;
-  /// Errors: kPermissionDenied: it was revoked, or is not known any more. Requires: the claims'
-  /// signature is right.
+  /// Checks that a token is not void. Errors: kPermissionDenied: it was revoked, or is not known
+  /// any more. Requires: the claims' signature is right.
   Status check(const TokenClaims& claims) const;
 
-  /// Errors: kNotFound.
+  /// Revokes a token. Errors: kNotFound.
   Status revoke(std::uint64_t id);
-  /// All that the user has at `now`, sessions of commands included.
+  /// Revokes all that the user has at `now`, sessions of commands included.
   Status revoke_all(UserId user, TimePoint now);
-  /// Of all users, least id first, without those whose time is over.
+  /// Returns the tokens of all users, least id first, without those whose time is over.
   std::vector<TokenRecord> list(TimePoint now) const;
   std::optional<TokenRecord> find(std::uint64_t id) const;
 
-  /// A password that logs its owner in once, in the next kOnceLife, from this machine; while the
-  /// store is open.
+  /// Returns a password that logs its owner in once, in the next kOnceLife, from this machine;
+  /// while the store is open.
   Result<std::string> issue_once(const TokenOwner& owner, TimePoint now);
-  /// Whose password it is, as the client sent it: as it is or hashed (client_password_hash). A
+  /// Returns whose password it is, as the client sent it: plain or hashed (client_password_hash). A
   /// kMade token is one as often as it lives. Cost: the same for every name. Nullopt: nobody's of
   /// that name.
   std::optional<TokenOwner> log_in(const std::string& name, const std::string& password,

@@ -1,4 +1,4 @@
-// Who waits for whom, and what has become of each wait.
+// Knows which job waits for which, and what has become of each wait.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ struct DependencyOutcome {
 /// A job whose dependencies may have changed.
 struct AffectedJob {
   JobId job;
-  /// Of an array record that waits by element: these alone. Nullopt: all.
+  /// The elements of an array record that waits by element; nullopt: all.
   std::optional<std::set<std::uint32_t>> elements;
   bool may_be_all = false;  ///< all of them, if an array that they wait for has ended as a whole
 };
@@ -34,7 +34,8 @@ struct AffectedJob {
 class WholeArrays {
  public:
   explicit WholeArrays(const ClusterState& state) : state_(state) {}
-  /// kUnfulfilled: not all of it has ended. Requires: the array's record is in memory.
+  /// Returns the array's outcome. kUnfulfilled: not all of it has ended. Requires: the array's
+  /// record is in memory.
   DependencyState outcome(JobId array);
 
  private:
@@ -42,21 +43,21 @@ class WholeArrays {
   std::map<JobId, DependencyState> known_;
 };
 
-/// Derived from the state; lost and rebuilt on restart.
+/// The index is derived from the state; lost and rebuilt on restart.
 class DependencyIndex {
  public:
   void load(const ClusterState& state);
-  /// To be called after `state` applied the event.
+  /// Called after `state` applied the event.
   void on_event(const Event& event, const ClusterState& state);
-  /// Those affected and not taken yet, `count` at most, rising by id.
+  /// Removes from the index those affected, `count` at most, and returns them, rising by id.
   std::vector<AffectedJob> extract_affected(std::size_t count);
   bool has_affected() const { return !affected_.empty(); }
 
-  /// `element`: as if that element of the array record `job` asked. Without one, what a record
-  /// waits for by element is undecided while it has several. An element that has none of its own
-  /// index in the other array waits for the end of that array. `wholes`, where given, is asked of
-  /// it. Requires: job.dependencies. Source: sbatch(1), --dependency; aftercorr as Slurm 22.05.8
-  /// has it.
+  /// Returns the outcome. `element`: as if that element of the array record `job` asked. Without
+  /// one, what a record waits for by element is undecided while it has several. An element that has
+  /// none of its own index in the other array waits for the end of that array. `wholes`, where
+  /// given, is asked of it. Requires: job.dependencies. Source: sbatch(1), --dependency; aftercorr
+  /// as Slurm 22.05.8 has it.
   DependencyOutcome evaluate(const Job& job, const ClusterState& state,
                              std::optional<std::uint32_t> element = {},
                              WholeArrays* wholes = nullptr) const;
@@ -71,7 +72,7 @@ class DependencyIndex {
   std::map<JobId, AffectedJob> affected_;
 };
 
-/// Whether an array that elements of the record wait for by element has ended as a whole.
+/// True when an array that elements of the record wait for by element has ended as a whole.
 bool is_awaited_array_over(const Job& record, WholeArrays& wholes, const ClusterState& state);
 
 /// True for an array record of several elements, each of which waits for another job's element

@@ -1,4 +1,4 @@
-// Scripts and environments that were used of late, so that a launch need not ask the store.
+// Holds scripts and environments that were used of late, so that a launch need not ask the store.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace muster {
 
-/// Least recently used leave first. Bound: kBytesMax, and one blob however large.
+/// The cache drops the least recently used first. Bound: kBytesMax, and one blob however large.
 class BlobCache {
  public:
   static constexpr std::size_t kBytesMax = 2U << 20;
@@ -21,7 +21,7 @@ class BlobCache {
     entries_.emplace(id, Entry{std::move(bytes), order_.begin()});
     while (bytes_ > kBytesMax && order_.size() > 1) drop_oldest();
   }
-  /// Null: not here.
+  /// Returns the bytes; null: they are not here.
   Bytes get(BlobId id) {
     const auto found = entries_.find(id);
     if (found == entries_.end()) return nullptr;

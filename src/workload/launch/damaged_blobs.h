@@ -1,4 +1,4 @@
-// Scripts and environments whose stored bytes are not those that were written.
+// Reports scripts and environments whose stored bytes are not those that were written.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace muster {
 
-/// For `musterd --check`: which jobs in the state cannot begin for that.
+/// Returns, for `musterd --check`, which jobs in the state cannot begin for that.
 std::string blob_finding(const ClusterState& state, BlobId blob);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Launches that are large, on their way to their nodes: as names, each until its turn has come.
+// Launches that are large and wait for their turn to be sent, each as the names of step and node.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,7 @@
 
 namespace muster {
 
-/// What one node is to be told of a step.
+/// One node's part of a step's launch.
 struct LaunchPart {
   StepId step;
   NodeIndex node;
@@ -23,40 +23,40 @@ struct LaunchPart {
 };
 
 /// A launch is written out for each of its nodes. Thousands at once, with scripts or environments
-/// that are large, would fill the memory and keep the loop from everything else: so a node is told
-/// one at a time, and all nodes together of so many bytes. Users take turns, also at each node,
-/// which is why who launches little does not wait for all that somebody else launches. Cost: O(log
-/// parts + users).
+/// that are large, would fill the memory and keep the loop from everything else: so a node is sent
+/// one at a time, and all nodes together so many bytes. Users take turns, also at each node, which
+/// is why a user who launches little does not wait for all that another launches. Cost: O(log parts
+/// + users).
 class LaunchQueue {
  public:
   struct Bounds {
     std::size_t large = std::size_t{64} << 10;      ///< bytes from which a launch waits here
     std::size_t under_way = std::size_t{32} << 20;  ///< bytes; what has more alone goes alone
-    /// After which what a node has not received holds up that node alone.
+    /// The time after which what a node has not received holds up that node alone.
     Duration timeout = Duration::seconds(1);
   };
   explicit LaunchQueue(const Bounds& bounds) : bounds_(bounds) {}
 
   bool is_large(std::size_t bytes) const { return bytes >= bounds_.large; }
-  /// Nothing happens if it is here.
+  /// Adds a part; nothing happens if it is here.
   void add(const LaunchPart& part, UserId user, std::size_t bytes);
-  /// The part whose turn it is: it counts as under way until it is received or forgotten. nullopt:
-  /// none may go now.
+  /// Returns the part whose turn it is: it counts as under way until it is received or forgotten.
+  /// Nullopt: none may go now.
   std::optional<LaunchPart> next(TimePoint now);
-  /// It has been sent. Requires: next() gave it.
+  /// Records that the part has been sent. Requires: next() gave it.
   void sent(const LaunchPart& part, TimePoint now);
-  /// Its node has it, or is not to have it.
+  /// Records that the part's node has it, or is not to have it.
   void received(const LaunchPart& part);
-  /// The node's connection is over: what was to go there is not known here any more.
+  /// Forgets what was to go to a node whose connection is over.
   void forget(NodeIndex node);
 
-  /// It has not been sent.
+  /// True while the part has not been sent.
   bool is_waiting(const LaunchPart& part) const;
-  /// Nodes of the step whose turn has come and to which it has not been sent.
+  /// Returns the nodes of the step whose turn has come and to which it has not been sent.
   std::vector<NodeIndex> unsent_turns(const StepId& step) const;
-  /// Of a step with parts that have not been sent: since when they have had their turn, or nothing
-  /// but their nodes has kept them from it; `now` if one waits for others, at its node those whose
-  /// turn has come and which have not been sent. nullopt: all parts have been sent.
+  /// Returns, for a step with parts that have not been sent, since when they have had their turn,
+  /// or nothing but their nodes has kept them from it; `now` if one waits for others, at its node
+  /// those whose turn has come and which have not been sent. nullopt: all parts have been sent.
   std::optional<TimePoint> held_up_since(const StepId& step, TimePoint now) const;
   bool is_empty() const { return parts_.empty(); }
 
@@ -75,10 +75,10 @@ class LaunchQueue {
     std::map<UserId, std::deque<LaunchPart>> waiting;
     std::deque<UserId> turns;  ///< those with parts in `waiting`, the next one first
     std::optional<UnderWay> under_way;
-    std::uint64_t ready = 0;  ///< its place among the nodes that are ready; 0: it is not
+    std::uint64_t ready = 0;  ///< its position among the nodes that are ready; 0: it is not
   };
-  /// Nodes that are told nothing at present and whose next part is the user's, in the order in
-  /// which they became so.
+  /// Nodes to which nothing is being sent and whose next part is the user's, in the order in which
+  /// they became so.
   using ReadyNodes = std::map<std::uint64_t, NodeIndex>;
   void give_up_the_old(TimePoint now);
   void make_ready(NodeIndex index);

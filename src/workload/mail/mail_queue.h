@@ -20,12 +20,12 @@ struct MailOrder {
 
 class MailQueue {
  public:
-  /// Of one user. What comes beyond is not taken.
+  /// The most mails of one user. What comes beyond is not accepted.
   static constexpr std::size_t kUserMax = 1'000;
 
-  /// Errors: false: too many of this user's wait.
+  /// Adds a mail. False: too many of this user's wait.
   bool add(const MailOrder& order);
-  /// The next to send, which then waits no more. Nullopt: none.
+  /// Removes and returns the next to send. Nullopt: none waits.
   std::optional<MailOrder> next();
   bool is_empty() const { return turns_.empty(); }
 

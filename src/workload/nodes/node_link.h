@@ -1,5 +1,5 @@
-// What the core knows of a node's agent beside the state: derived, lost on restart, rebuilt by the
-// agents' messages.
+// What the core knows of a node's agent beside the state. It is derived, lost on restart, and
+// rebuilt by the agents' messages.
 #pragma once
 
 #include <map>
@@ -20,18 +20,19 @@ struct NodeLink {
   std::uint64_t free_memory_mib = 0;
   bool has_moved_ids = false;  ///< it knew ids beyond our state's, and they were believed
   TimePoint warned;            ///< when it was last logged that it spoke of what is not its own
-  /// Attempts that ran on while the node counted as lost: until they are gone the node takes no
+  /// Attempts that ran on while the node counted as lost: until they are gone the node accepts no
   /// work.
   std::set<std::pair<JobId, std::uint32_t>> fenced;
-  /// Steps there, with the keys of their launches, that the state knows nothing of though their
-  /// runs go on: as fenced.
+  /// Steps on the node, with the keys of their launches, that the state does not know though their
+  /// runs go on: they count as fenced.
   std::set<std::pair<StepId, std::uint64_t>> fenced_steps;
-  /// For steps there, given while it was away.
+  /// Signals for steps on the node that were given while it was away.
   std::vector<SignalStep> missed_signals;
   static constexpr std::ptrdiff_t kMissedSignalsMax = 1'000;  ///< of one user's
-  /// One agent's word is not believed without end.
+  /// The most fenced attempts and steps that one agent may report: its word is not believed without
+  /// end.
   static constexpr std::size_t kFencedMax = 10'000;
-  /// Supervisors lost in a row, after which a node is drained or a job is held.
+  /// How many supervisors are lost in a row before a node is drained or a job is held.
   static constexpr std::uint32_t kLossesMax = 5;
   bool is_fenced() const { return !fenced.empty() || !fenced_steps.empty(); }
   std::uint32_t losses =
@@ -40,7 +41,7 @@ struct NodeLink {
   std::set<JobId> lost_jobs;  ///< whose these were
 };
 
-/// How far a running step has come on its nodes, by place in its layout.
+/// How far a running step has come on its nodes, by position in its layout.
 struct StepProgress {
   Bitmap running;
   Bitmap done;
@@ -50,7 +51,7 @@ struct StepProgress {
   bool is_lost = false;
   bool is_node_fault = false;
   bool is_timeout = false;
-  /// Of how many parts something was heard.
+  /// Returns of how many parts something was heard.
   std::size_t heard() const {
     Bitmap all = running;
     all |= done;
@@ -58,11 +59,11 @@ struct StepProgress {
   }
 };
 
-/// A node's word that it runs its part of a step.
+/// A node's report that it runs its part of a step.
 struct HeardStart {
   TimePoint time;
   StepId step;
-  std::size_t part = 0;  ///< place in the step's layout
+  std::size_t part = 0;  ///< position in the step's layout
 };
 
 }  // namespace muster

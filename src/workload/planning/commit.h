@@ -9,8 +9,8 @@
 
 namespace muster {
 
-/// The lowest free CPUs (whole cores where cores are given out whole) and devices of each node of
-/// the start. Nullopt: it no longer fits, because something happened since it was planned.
+/// Returns the lowest free CPUs (whole cores where cores are given out whole) and devices of each
+/// node of the start. Nullopt: it no longer fits, because something happened since it was planned.
 /// Determinism: the lowest numbers.
 std::optional<AllocationRef> choose_resources(const ClusterState& state, const sched::Start& start,
                                               const sched::ClusterSnapshot& snapshot);

@@ -1,5 +1,5 @@
-// Finds the elastic trials among the jobs, and what should become of their slots (sched/elastic.h).
-// Where no experiment is elastic it costs nothing.
+// Finds the elastic trials among the jobs, and decides how many slots each should have
+// (sched/elastic.h). Where no experiment is elastic it costs nothing.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace muster {
 
-/// Follows one ClusterState.
+/// The feed follows one ClusterState.
 class ElasticFeed {
  public:
   void load(const ClusterState& state);
@@ -24,8 +24,8 @@ class ElasticFeed {
   bool is_due(TimePoint now, bool has_changed) const {
     return !experiments_.empty() && now >= (has_changed ? next_look_ : next_idle_look_);
   }
-  /// What should change next, if anything. Requires: as resize_of. Cost: at most kLooks copies of
-  /// the snapshot.
+  /// Returns what should change next, if anything. Requires: as resize_of. Cost: at most kLooks
+  /// copies of the snapshot.
   std::optional<sched::Resize> look(const ClusterState& state, SnapshotFeed& feed,
                                     const sched::ClusterSnapshot& snapshot, const sched::Plan& plan,
                                     TimePoint now);

@@ -1,5 +1,5 @@
-// When and where a job would start, were it submitted now (`--test-only`): planned on a copy, so
-// that neither the core nor the planner waits for it.
+// Works out when and where a job would start, were it submitted now (`--test-only`). It plans on a
+// copy, so that neither the core nor the planner waits for it.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,25 @@
 
 namespace muster {
 
-/// Whether some of the partitions could ever run the job; waiting for a limit to be raised counts
-/// where the cluster allows it. Errors: kInvalidArgument with Slurm's text.
+/// Checks that some of the partitions could ever run the job; waiting for a limit to be raised
+/// counts where the cluster allows it. Errors: kInvalidArgument with Slurm's text.
 Status check_satisfiable(const ClusterState& state, const sched::ClusterSnapshot& snapshot,
                          const JobSpec& spec, const std::vector<PartitionIndex>& partitions);
 
-/// All that the answer needs.
+/// All that a forecast needs.
 struct ForecastTask {
   JobId job;  ///< the number that it would have
   TimePoint now;
   sched::ClusterSnapshot snapshot;  ///< with the job among those that wait
 };
 
-/// Errors: what submitting it would be refused for. Requires: `snapshot` is the state's. Cost: a
-/// copy of the snapshot.
+/// Prepares a forecast. Errors: what submitting it would be refused for. Requires: `snapshot` is
+/// the state's. Cost: a copy of the snapshot.
 Result<ForecastTask> forecast_task(const ClusterState& state,
                                    const sched::ClusterSnapshot& snapshot,
                                    const PreparedSubmit& submit, const Identity& identity,
                                    TimePoint now);
-/// Cost: a plan of all that waits.
+/// Makes the forecast. Cost: a plan of all that waits.
 Reply forecast(const ForecastTask& task);
 
 /// Questions that wait: one is worked upon at a time.
@@ -41,9 +41,9 @@ class ForecastQueue {
  public:
   static constexpr std::size_t kWaitingMax = 256;
   static constexpr std::size_t kWaitingOfUserMax = 16;
-  /// Errors: kUnavailable when too many wait.
+  /// Adds a question. Errors: kUnavailable when too many wait.
   Status add(Command question);
-  /// The next one, when none is worked upon: done() follows. Users take turns.
+  /// Returns the next question, when none is worked upon: done() follows. Users take turns.
   std::optional<Command> next();
   void done() { is_busy_ = false; }
 

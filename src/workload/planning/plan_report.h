@@ -1,6 +1,5 @@
-// Why jobs wait, as queries show it: the word of each, and of those that a plan has a window for
-// when and where. What stands behind a word is worked out for the job that is asked about
-// (PlannerRole::explain).
+// Why jobs wait, as queries show it: the word of each, and the time and nodes of each window that a
+// plan has. The full reasons are worked out for the job that is asked about (PlannerRole::explain).
 #pragma once
 
 #include <array>
@@ -14,14 +13,14 @@
 
 namespace muster {
 
-/// A word per job.
+/// One word per job.
 class JobWords {
  public:
-  /// kNone: nothing is known of it.
+  /// Returns the job's word; kNone: nothing is known of it.
   PendingReason of(JobId job) const;
   void set(JobId job, PendingReason word);
-  /// As it is now: later changes leave the picture alone. Cost: a pointer per 4,096 ids; the first
-  /// change of a page after it costs a copy of the page.
+  /// Returns a copy of the words as they are now: later changes leave it alone. Cost: a pointer per
+  /// 4,096 ids; the first change of a page after it costs a copy of the page.
   JobWords picture();
   std::size_t page_count() const { return page_count_; }
 
@@ -32,7 +31,7 @@ class JobWords {
   std::size_t page_count_ = 0;                ///< not null
 };
 
-/// Derived from a plan, immutable, shared between threads.
+/// A report is derived from a plan, immutable, and shared between threads.
 struct PlanReport {
   struct Window {
     TimePoint start;
@@ -43,15 +42,15 @@ struct PlanReport {
   JobWords words;  ///< of jobs that wait for room; of those that do not any more, what it was
   std::unordered_map<JobId, Window> windows;
   std::vector<NodeIndex> planned_nodes;  ///< rising
-  /// The word with its window. Nullopt: it waits for the next plan.
+  /// Returns the word with its window. Nullopt: it waits for the next plan.
   std::optional<Reasons> find(JobId job) const;
 };
 
 /// Makes the report of each plan from the one before: only what changed is looked at.
 class PlanReporter {
  public:
-  /// Requires: plans of one snapshot, in their order. Cost: O(shapes + windows + jobs that became
-  /// ready or whose shape's word changed).
+  /// Makes the report of a plan. Requires: plans of one snapshot, in their order. Cost: O(shapes +
+  /// windows + jobs that became ready or whose shape's word changed).
   std::shared_ptr<const PlanReport> report(const sched::ClusterSnapshot& snapshot,
                                            const sched::Plan& plan, Seq seq);
 
@@ -71,7 +70,7 @@ class PlanReporter {
   JobWords words_;
   std::size_t pages_at_first_ = 0;
   std::vector<JobId> windowed_;     ///< in the report before
-  std::vector<Reported> reported_;  ///< by the shape's place
+  std::vector<Reported> reported_;  ///< by the shape's index
   std::uint64_t revision_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The planner as a follower: keeps its own replica, and makes a plan when something changed and the
-// last one has been consumed.
+// The planner as a follower: it has its own replica, and makes a plan when something changed and
+// the last one has been consumed.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace muster {
 
-/// A plan and the state it was made from.
+/// A plan and the state that it was made from.
 struct PlanResult {
   Seq seq;
   std::shared_ptr<const sched::Plan> plan;
@@ -31,20 +31,20 @@ class PlannerRole {
 
   ClusterState& state() { return state_; }
   const ClusterState& state() const { return state_; }
-  /// Where each plan leaves which job it is placing. Lifetime: outlives the role.
+  /// Sets where each plan writes which job it is placing. Lifetime: outlives the role.
   void show_work(JobId& placing) { options_.placing = &placing; }
-  /// To be called once `state()` has been restored.
+  /// Starts; called once `state()` has been restored.
   void start();
   void apply(const EventBatch& batch);
-  /// A plan when one is due: something changed since the last, a job became eligible, or elastic
-  /// trials are to be looked at. Nullopt: nothing to plan, or the last plan's starts are not
-  /// applied yet. Cost: a plan.
+  /// Returns a plan when one is due: something changed since the last, a job became eligible, or
+  /// elastic trials are to be looked at. Nullopt: nothing to plan, or the last plan's starts are
+  /// not applied yet. Cost: a plan.
   std::optional<PlanResult> plan(TimePoint now);
-  /// The core has turned plan `seq` into batches up to `until`.
+  /// Called when the core has turned a plan into batches up to `until`.
   void consumed(Seq until) { await_ = until; }
   const sched::ClusterSnapshot& snapshot() const { return snapshot_; }
-  /// All that stands in the way of each of these jobs that waits for room, by the last plan. Cost:
-  /// O(nodes + windows) a job.
+  /// Returns all that stands in the way of each of these jobs that waits for room, by the last
+  /// plan. Cost: O(nodes + windows) a job.
   std::map<JobId, Reasons> explain(std::span<const JobId> jobs) const;
 
  private:

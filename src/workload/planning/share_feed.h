@@ -1,6 +1,6 @@
-// Keeps the places of waiting trials in the queue as their experiments share them
+// Knows the positions that waiting trials have in the queue as their experiments share them
 // (sched/priority/share.h). Where every experiment of a user has the usual priority and weight,
-// places are those of submission and nothing is worked out.
+// positions are those of submission and nothing is worked out.
 #pragma once
 
 #include <map>
@@ -12,12 +12,12 @@
 
 namespace muster {
 
-/// Follows one ClusterState. What it says depends on the state alone.
+/// The feed follows one ClusterState. What it says depends on the state alone.
 class ShareFeed {
  public:
-  /// After a change of a job: it waits to be planned, or does not.
+  /// Records a change of a job: it waits to be planned, or does not.
   void record(const Job& job, bool is_waiting);
-  /// After a change of an experiment's share.
+  /// Records a change of an experiment's share.
   void record(const Experiment& experiment) { touched_.insert(experiment.spec->user); }
   void forget(JobId job) { positions_.erase(job); }
 
@@ -26,11 +26,11 @@ class ShareFeed {
     JobId job;
     friend bool operator==(const QueuePosition&, const QueuePosition&) = default;
   };
-  /// Nothing: its own.
+  /// Returns the job's position; null: it has its own.
   const QueuePosition* position_of(JobId job) const;
 
-  /// Works out the places of those that were touched; the jobs whose places changed. Cost: O(trials
-  /// of these users' experiments).
+  /// Works out the positions of those that were touched. Returns the jobs whose positions changed.
+  /// Cost: O(trials of these users' experiments).
   std::vector<JobId> refresh(const ClusterState& state);
 
  private:

@@ -1,4 +1,4 @@
-// Keeps a planner's snapshot in step with the state, event by event.
+// Updates a planner's snapshot from the state, event by event.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@
 
 namespace muster {
 
-/// Follows one ClusterState. Determinism: feeds that saw the same events have equal snapshots.
+/// The feed follows one ClusterState. Determinism: feeds that saw the same events have equal
+/// snapshots.
 class SnapshotFeed {
  public:
   explicit SnapshotFeed(sched::ClusterSnapshot& snapshot) : snapshot_(snapshot) {}
 
-  /// From a restored state. Requires: the snapshot is fresh.
+  /// Loads a restored state. Requires: the snapshot is fresh.
   void load(const ClusterState& state);
-  /// To be called after `state` applied the event.
+  /// Called after `state` applied the event.
   void on_event(const Event& event, const ClusterState& state);
-  /// What has changed of many nodes is compiled once: to be called before the snapshot is asked
-  /// between two refresh().
+  /// Compiles at once what has changed of many nodes: called before the snapshot is asked between
+  /// two refresh().
   void compile(const ClusterState& state);
-  /// To be called when the events of a turn or a batch have all been told, before anything is
-  /// planned.
+  /// Brings the snapshot up to date: called when the events of a turn or a batch have all been
+  /// seen, before anything is planned.
   void refresh(const ClusterState& state);
-  /// The job as it waits, or would.
+  /// Returns the job as it waits, or would.
   sched::PendingJob pending_job(const Job& job, const ClusterState& state);
 
  private:
@@ -38,8 +39,8 @@ class SnapshotFeed {
   void refresh_pending(JobId id, const Job* job, const ClusterState& state);
   void update_element(const Job& job);
   void refresh_running(JobId id, const Job* job, const ClusterState& state);
-  /// An element's array, whose counts changed with it, and with a throttle the elements that wait
-  /// again. Cost: O(those).
+  /// Refreshes an element's array, whose counts changed with it, and with a throttle the elements
+  /// that wait again. Cost: O(those).
   void refresh_array_of(JobId id, const ClusterState& state);
   void set_cluster(const ClusterState& state);
   std::shared_ptr<const ResourceRequest> need_of(const Job& job, PartitionIndex partition,
@@ -51,15 +52,15 @@ class SnapshotFeed {
       waiting_elements_;  ///< that have split off and wait again, by their array
   bool is_cluster_stale_ =
       false;  ///< weights or features of nodes have changed since the snapshot was compiled
-  /// Jobs of one shape share their request: by hash, compared in full.
+  /// The requests that jobs of one shape share, by hash and compared in full.
   std::multimap<std::uint64_t, std::weak_ptr<const ResourceRequest>> needs_;
 };
 
-/// What of a grant the planner counts.
+/// Returns what the planner counts of a grant.
 sched::NodeAmount amount_of(const NodeGrant& grant, const sched::ClusterSnapshot& snapshot);
 
-/// Why the state alone keeps a pending job from being planned: a hold, a dependency. kNone:
-/// nothing.
+/// Returns why the state alone keeps a pending job from being planned: a hold, a dependency. kNone:
+/// nothing does.
 PendingReason standing_hold(const Job& job);
 
 }  // namespace muster

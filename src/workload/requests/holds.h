@@ -1,5 +1,5 @@
-// What a person's hold of a job and its release change: those of scontrol hold, uhold and release,
-// and of a priority that is set.
+// Holds and releases of jobs by people: what scontrol hold, uhold and release change, and a
+// priority that is set.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace muster::requests {
 
-/// The refusal of what the state of a job forbids. `detail`: the way out, may be empty.
+/// Returns the refusal of what the state of a job forbids. `detail`: the way out, may be empty.
 Error precondition(const char* message, const char* detail);
 
 /// Adds to `change` what holds the job; one that runs goes on, and is held should it come back to
@@ -24,9 +24,9 @@ std::optional<Error> hold_job(const Job& job, const Identity& identity, bool as_
 std::optional<Error> release_job(const Draft& draft, const Job& job, const Identity& identity,
                                  JobChanged& change);
 
-/// Whether a release would have nothing to lift yet: the job comes back to the queue held by how it
-/// ended (scontrol requeuehold, RequeueExitHold), once its nodes are clean. Errors:
-/// kFailedPrecondition.
+/// Checks that a release would have something to lift: it has nothing yet when the job comes back
+/// to the queue held by how it ended (scontrol requeuehold, RequeueExitHold), until its nodes are
+/// clean. Errors: kFailedPrecondition.
 std::optional<Error> check_release_is_due(const Job& job);
 
 }  // namespace muster::requests

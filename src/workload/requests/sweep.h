@@ -1,5 +1,5 @@
-// A request about many jobs, drafted for a bounded number of them at a time, so that nobody waits
-// for the end of all.
+// Drafts a request about many jobs for a bounded number of them at a time, so that nobody waits for
+// the end of all.
 #pragma once
 
 #include <cstdint>
@@ -19,51 +19,53 @@ struct Verdict {
   std::optional<Error> refusal;  ///< why it was not done
 };
 
-/// What a selector names: records of the state, and elements of its array that are looked up one by
-/// one, because they may be very many and some may not be there.
+/// The jobs that a selector names: records of the state, and elements of its array that are looked
+/// up one by one, because they may be very many and some may not be there.
 struct NamedJobs {
   std::vector<JobId> records;
   Bitmap elements;   ///< not far beyond the array's last index
   Bitmap in_record;  ///< those that `records` stands for: all that remain of the array
 };
 
-/// Changes nothing. What `draft` has split off counts as well, where `may_split`.
-/// Errors: kNotFound "Invalid job id specified": there is no such job or array.
-/// Cost: O(words of the selector's indices), or O(elements split off) for a whole array.
+/// Finds the jobs and changes nothing. What `draft` has split off counts as well, where
+/// `may_split`. Errors: kNotFound "Invalid job id specified": there is no such job or array. Cost:
+/// O(words of the selector's indices), or O(elements split off) for a whole array.
 Result<NamedJobs> name_jobs(const ClusterState& state, const JobSelector& selector,
                             const Draft& draft, bool may_split);
-/// The element's own record, or its array's as long as it has not split off. Null: the array has no
-/// such element, or has it no more.
+/// Returns the element's own record, or its array's as long as it has not split off. Null: the
+/// array has no such element, or has it no more.
 const Job* record_of_element(const ClusterState& state, const Job& array, std::uint32_t index);
-/// The id of an element that stands in its array's record: one of its own once `draft` has split it
-/// off, as it does here; the array's for the last that remains.
-/// Requires: `index` remains in `array`, as the state knows it.
+/// Returns the id of an element that stands in its array's record: one of its own once `draft` has
+/// split it off, as this function does; the array's for the last that remains. Requires: `index`
+/// remains in `array`, as the state knows it.
 JobId split_element(const Job& array, std::uint32_t index, Draft& draft);
 
-/// The record of an array of which every element has split off: nothing of it is left to act upon.
+/// True for the record of an array of which every element has split off: nothing of it is left to
+/// act upon.
 inline bool is_spent_array(const Job& job) {
   return job.array != nullptr && !job.array_index && job.array->remaining.indices.empty();
 }
 
 /// Each step drafts against the state as it is then: jobs that end or start between two steps are
-/// met as they are, those that leave memory are passed over. A job that the request names twice is
-/// done once.
+/// handled as they are, those that leave memory are passed over. A job that the request names twice
+/// is done once.
 class Sweep {
  public:
   using Request = std::variant<CancelJobs, ControlJobs, PreparedUpdate>;
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
-  /// Requires: an update is one of jobs. Jobs submitted after this are not met by a filter.
+  /// Begins a request. Requires: an update is one of jobs. A filter does not reach jobs submitted
+  /// after this.
   Sweep(Request request, const Identity& identity, const ClusterState& state);
 
-  /// Drafts for at most `jobs` jobs more; signals go to `orders`. Returns the cost in jobs, those
-  /// that were looked at alone at a part of one.
+  /// Drafts for at most `jobs` jobs more; signals go to `orders`. Returns the cost in jobs; those
+  /// that were only looked at count as a part of one.
   std::size_t step(Draft& draft, std::size_t jobs, std::vector<SignalOrder>& orders);
-  /// Nothing is left to be done, or the request was refused.
+  /// True when nothing is left to be done, or the request was refused.
   bool is_done() const { return is_done_; }
-  /// The answer so far: an outcome per job that a filter met, or per selector. Of elements those
-  /// that were refused alike have an outcome of their own, and the others one without an error, if
-  /// any.
+  /// Returns the answer so far: an outcome per job that a filter met, or per selector. Of elements
+  /// those that were refused alike have an outcome of their own, and the others one without an
+  /// error, if any.
   Reply& reply() { return reply_; }
   const Reply& reply() const { return reply_; }
 
@@ -95,12 +97,12 @@ class Sweep {
   bool is_done_ = false;
   std::set<JobId> seen_;
 
-  // A filter without ids.
+  // True for a filter without ids.
   bool is_filter_ = false;
   JobId next_;
   JobId end_;
 
-  // Selectors, one after the other.
+  // The selectors, one after the other.
   std::vector<JobSelector> selectors_;
   std::size_t at_ = 0;
   bool is_open_ = false;
@@ -113,8 +115,8 @@ class Sweep {
   bool is_alone_ = false;          ///< the selector that is open names one job
 };
 
-// What the requests do to one job. `id`: a record of the state, or an element that the draft has
-// just split off; `job` is its record, or then its array's.
+// Each function returns what the requests do to one job. `id`: a record of the state, or an element
+// that the draft has just split off; `job` is its record, or then its array's.
 
 Verdict cancel_one(Draft& draft, JobId id, const Job& job, const CancelJobs& cancel,
                    const Identity& identity, std::vector<SignalOrder>& orders);
@@ -122,7 +124,7 @@ Verdict control_one(Draft& draft, JobId id, const Job& job, JobVerb verb, const 
 /// `is_alone`: the request names no other job; ended ones are passed over otherwise.
 Verdict update_one(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
                    const Identity& identity, bool is_alone);
-/// Of "12", "12_3", "12_[1-4]".
+/// Reads "12", "12_3", "12_[1-4]".
 std::optional<JobSelector> parse_update_selector(std::string_view text);
 
 }  // namespace muster::requests
