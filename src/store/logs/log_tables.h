@@ -63,7 +63,8 @@ class LogTables {
   /// Returns the session, for a SqlTransaction around several changes.
   soci::session& session();
 
-  // ---- the log of what lies in no chunk yet ---- Returns the number of the next record.
+  // ---- the log of what lies in no chunk yet ----
+  // Returns the number of the next record.
   Result<std::uint64_t> next_record();
   Status put_next_record(std::uint64_t record);
   Status add_log(std::uint64_t record, std::string_view bytes);
@@ -92,7 +93,8 @@ class LogTables {
   /// Returns the size of each owner's log. Cost: reads the whole directory.
   Result<std::vector<LogSize>> sizes();
 
-  // ---- deletion ---- Forgets the owner; sweep() deletes its rows.
+  // ---- deletion ----
+  // Forgets the owner; sweep() deletes its rows.
   Status bury(OwnerNumber number, LogOwner owner, std::uint64_t last_record);
   Result<std::vector<LogTombstone>> tombstones();
   Status drop_tombstones(std::uint64_t record);

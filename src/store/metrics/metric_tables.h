@@ -110,7 +110,8 @@ class MetricTables {
   Result<std::vector<std::uint64_t>> late(SegmentId segment, std::int64_t steps,
                                           std::uint64_t key_hash);
 
-  // ---- deletion ---- Forgets the trial's runs and segments; sweep() deletes what they held.
+  // ---- deletion ----
+  // Forgets the trial's runs and segments; sweep() deletes what they held.
   Status bury(TrialId trial, std::uint64_t last_report);
   Result<std::vector<Tombstone>> tombstones();
   /// Deletes tombstones of reports below `id`: no log record names them any more.
