@@ -373,9 +373,13 @@ void Platform::enforce_budget(const Job& job) {
   }
   Draft draft(state_, now());
   requests::stop_for_budget(draft, experiment);
-  // A draft that does not fit is a bug, which check() has reported: the experiment goes on, and so
-  // does the controller.
-  if (engine_.check(draft).has_value()) engine_.apply(draft);
+  // A draft that does not fit is a bug, which check() has reported: it is tried again.
+  if (engine_.check(draft).has_value()) {
+    engine_.apply(draft);
+  } else {
+    engine_.timers().set(
+        Timer{now() + Duration::minutes(1), job.id, job.attempt, TimerKind::kBudget});
+  }
 }
 
 /// The limit may have been moved since the timer was set.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "api/determined/checkpoint_json.h"
 #include "api/determined/submissions.h"
@@ -161,8 +162,10 @@ kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
   const Json* list = field(*body, "checkpoints");
   if (list == nullptr || list->array() == nullptr)
     return error_reply(wrong("checkpoints: a list is missing"));
+  if (const Status size = check_list_size(list->array()->size(), "checkpoints"); !size.has_value())
+    return error_reply(size.error());
   std::vector<std::string> uuids;
-  std::vector<std::pair<std::string, std::pair<std::string, std::uint64_t>>> left;
+  std::map<std::string, std::pair<std::string, std::uint64_t>> left;  // files of each, by its uuid
   for (const Json& item : *list->array()) {
     const std::string uuid = text_field(item, "uuid").value_or("");
     const Json* resources = field(item, "resources");
@@ -171,12 +174,11 @@ kj::Promise<HttpReply> patch(ApiPort& port, HttpRequest request) {
     auto sizes = sizes_of(field(*resources, "resources"));
     if (!sizes.has_value()) return error_reply(sizes.error());
     uuids.push_back(uuid);
-    left.emplace_back(uuid, std::move(*sizes));
+    left.emplace(uuid, std::move(*sizes));
   }
   return change_many(port, request.caller, std::move(uuids),
                      [left = std::move(left)](Checkpoint& checkpoint) -> Status {
-                       const auto found = std::ranges::find(
-                           left, checkpoint.uuid, [](const auto& one) { return one.first; });
+                       const auto found = left.find(checkpoint.uuid);
                        // Nothing left is deleted; less than before is partly deleted; the same is
                        // no change.
                        const bool is_empty = found->second.first == "{}";

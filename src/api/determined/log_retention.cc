@@ -46,6 +46,8 @@ kj::Promise<HttpReply> retain_many(ApiPort& port, HttpRequest request) {
   if (!ids.has_value()) return error_reply(ids.error());
   // All of a project would be too much for a forgotten field.
   if (ids->empty()) return error_reply(wrong("experimentIds: name the experiments"));
+  if (const Status size = check_list_size(ids->size(), "experimentIds"); !size.has_value())
+    return error_reply(size.error());
   std::vector<Request> all;
   for (const std::uint32_t id : *ids)
     all.emplace_back(SetLogRetention{ExperimentId(id), TrialId(), *days});

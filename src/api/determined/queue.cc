@@ -131,6 +131,8 @@ kj::Promise<HttpReply> update_queue(ApiPort& port, HttpRequest request) {
   const Json* list = field(*body, "updates");
   if (list == nullptr || list->array() == nullptr)
     return error_reply(wrong("updates: a list is missing"));
+  if (const Status size = check_list_size(list->array()->size(), "updates"); !size.has_value())
+    return error_reply(size.error());
   std::vector<Request> updates;
   std::vector<ExperimentId> changed;
   for (const Json& change : *list->array()) {

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <kj/vector.h>
 
+#include <algorithm>
+#include <memory>
+
 #include "api/http/replies.h"
 
 namespace muster::api {
@@ -14,19 +17,41 @@ Status may_speak(const Caller& caller, TrialId trial) {
               fmt::format("this token is not of trial {}", trial.value()), "");
 }
 
-kj::Promise<Refusals> submit_each(ApiPort& port, const Caller& caller,
-                                  std::vector<Request> requests) {
-  kj::Vector<kj::Promise<std::optional<Error>>> all(requests.size());
-  for (Request& request : requests) {
+namespace {
+
+// A command of its own for each: so many wait at once that others' commands stand between them.
+constexpr std::size_t kSlice = 64;
+
+struct Each {
+  Caller caller;
+  std::vector<Request> requests;
+  std::size_t next = 0;
+  Refusals refusals = {};
+};
+
+kj::Promise<Refusals> submit_slices(ApiPort& port, std::shared_ptr<Each> each) {
+  if (each->next == each->requests.size()) return std::move(each->refusals);
+  const std::size_t end = std::min(each->next + kSlice, each->requests.size());
+  kj::Vector<kj::Promise<std::optional<Error>>> slice(end - each->next);
+  for (; each->next < end; ++each->next) {
     std::vector<Request> one;
-    one.push_back(std::move(request));
-    all.add(port.submit(caller, std::move(one)).then([](std::vector<Reply> replies) {
+    one.push_back(std::move(each->requests[each->next]));
+    slice.add(port.submit(each->caller, std::move(one)).then([](std::vector<Reply> replies) {
       return error_of(replies);
     }));
   }
-  return kj::joinPromises(all.releaseAsArray()).then([](kj::Array<std::optional<Error>> errors) {
-    return Refusals(errors.begin(), errors.end());
-  });
+  return kj::joinPromises(slice.releaseAsArray())
+      .then([&port, each](kj::Array<std::optional<Error>> errors) {
+        for (std::optional<Error>& error : errors) each->refusals.push_back(std::move(error));
+        return submit_slices(port, each);
+      });
+}
+
+}  // namespace
+
+kj::Promise<Refusals> submit_each(ApiPort& port, const Caller& caller,
+                                  std::vector<Request> requests) {
+  return submit_slices(port, std::make_shared<Each>(Each{caller, std::move(requests)}));
 }
 
 kj::Promise<HttpReply> submit_one(ApiPort& port, const Caller& caller, Request request) {

@@ -15,7 +15,7 @@ Status may_speak(const Caller& caller, TrialId trial);
 
 /// The outcomes of requests that are sent as by a client of the command line, each by itself and in
 /// their order; a refused one does not keep the others back. Each is its request's error, nullopt:
-/// it was done.
+/// it was done. Requires: check_list_size() let the list in.
 using Refusals = std::vector<std::optional<Error>>;
 kj::Promise<Refusals> submit_each(ApiPort& port, const Caller& caller,
                                   std::vector<Request> requests);

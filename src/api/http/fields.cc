@@ -178,6 +178,14 @@ Result<std::vector<std::uint32_t>> ids_field(const Json& object, std::string_vie
   return ids;
 }
 
+Status check_list_size(std::size_t size, std::string_view name) {
+  if (size <= kListMax) return {};
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} has {} entries, and {} are the most of one request", name, size, kListMax),
+      "send the rest in another request");
+}
+
 Result<std::uint32_t> parse_id(std::string_view text, std::string_view what) {
   const auto value = whole(text);
   if (!value || *value < 1 || *value > UINT32_MAX) {

@@ -38,6 +38,10 @@ Result<std::optional<std::uint32_t>> id_field(const Json& object, std::string_vi
 /// Returns a list of ids, each of which may be a text. Errors: kInvalidArgument: it is no list, or
 /// one of them is no id.
 Result<std::vector<std::uint32_t>> ids_field(const Json& object, std::string_view name);
+/// How many things one request may name where each is a command of its own.
+inline constexpr std::size_t kListMax = 10'000;
+/// Errors: kInvalidArgument: the list called so has more.
+Status check_list_size(std::size_t size, std::string_view name);
 
 /// True when a field asks for something: it is there and neither null, false nor empty.
 bool is_given(const Json& object, std::string_view name);

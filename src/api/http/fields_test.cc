@@ -60,6 +60,14 @@ TEST(Fields, AnIdIsANumberFromOneAndZeroIsNone) {
     EXPECT_EQ(id_field(body, wrong).error().code, ErrorCode::kInvalidArgument) << wrong;
 }
 
+TEST(Fields, AListHasABound) {
+  EXPECT_TRUE(check_list_size(kListMax, "updates").has_value());
+  const Status refused = check_list_size(kListMax + 1, "updates");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message,
+            "updates has 10001 entries, and 10000 are the most of one request");
+}
+
 TEST(Fields, AListOfIdsHasIdsAlone) {
   const Json body = json(R"({"ids": [3, "4"], "none": null, "empty": [], "zero": [0], "one": 5})");
   EXPECT_EQ(ids_field(body, "ids").value(), (std::vector<std::uint32_t>{3, 4}));
