@@ -281,14 +281,14 @@ TEST_P(StepdTest, WhatATrialWritesIsKeptByRankAndStream) {
   const LaunchStep launch = of_trial(node->script(
       1, "echo out; echo err >&2; echo '[rank=2] two'; printf '[rank=3] three'; printf '[ra'"));
   EXPECT_EQ(node->run(launch).error, "");
-  const auto kept = [&](std::uint32_t rank, LogStream stream) {
+  const auto stored = [&](std::uint32_t rank, LogStream stream) {
     return text_of(node->folder() / "spool" / "output" /
                    output_file_text({launch.id, TrialId(5), 0, rank, stream}));
   };
-  EXPECT_EQ(kept(0, LogStream::kStdout), "out\n");
-  EXPECT_EQ(kept(0, LogStream::kStderr), "err\n");
-  EXPECT_EQ(kept(2, LogStream::kStdout), "two\n");
-  EXPECT_EQ(kept(3, LogStream::kStdout), "three[ra");
+  EXPECT_EQ(stored(0, LogStream::kStdout), "out\n");
+  EXPECT_EQ(stored(0, LogStream::kStderr), "err\n");
+  EXPECT_EQ(stored(2, LogStream::kStdout), "two\n");
+  EXPECT_EQ(stored(3, LogStream::kStdout), "three[ra");
   // The two streams are two pipes: where what comes by the one stands in the file among the other's
   // is chance.
   std::string printed = node->printed(1);

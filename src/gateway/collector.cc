@@ -25,7 +25,7 @@ struct Touched {
 
 }  // namespace
 
-// Checkpoints in the order of trials, and of each in that of their completion, as not_kept wants
+// Checkpoints in the order of trials, and of each in that of their completion, as unretained wants
 // them.
 RatingTask rating_task(const ClusterState& state, const Experiment& experiment) {
   RatingTask task;
@@ -83,7 +83,7 @@ kj::Promise<void> Collector::collect(ExperimentId id) {
         fill_in_ratings(task, *answers);
         return submit_(CollectCheckpoints{
                            id, retention,
-                           not_kept(task.checkpoints, retention, task.smaller_is_better)})
+                           unretained(task.checkpoints, retention, task.smaller_is_better)})
             .then([](std::vector<Reply> replies) {
               return !replies.empty() && !replies.front().error;
             });

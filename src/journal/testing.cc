@@ -66,12 +66,12 @@ Result<std::vector<BlobId>> MemoryJournal::damaged_blobs() {
 }
 
 Status MemoryJournal::record_damaged(BlobId id) {
-  noted_.insert(id);
+  known_damage_.insert(id);
   return {};
 }
 
 Result<std::vector<BlobId>> MemoryJournal::recorded_damaged() {
-  return std::vector<BlobId>(noted_.begin(), noted_.end());
+  return std::vector<BlobId>(known_damage_.begin(), known_damage_.end());
 }
 
 Status MemoryJournal::begin_checkpoint() {

@@ -54,7 +54,7 @@ class MemoryJournal final : public Journal {
   std::map<Seq, EventBatchRef> batches_;
   std::map<BlobId, Bytes> blobs_;
   std::set<BlobId> damaged_;
-  std::set<BlobId> noted_;
+  std::set<BlobId> known_damage_;
   std::vector<Checkpoint> checkpoints_;      ///< rising
   std::optional<Checkpoint> being_written_;  ///< one without its end
   std::optional<JournalClock> clock_;

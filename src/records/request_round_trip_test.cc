@@ -45,7 +45,7 @@ StepSpecRef sayable(const StepSpecRef& spec) {
   said->environment = BlobId();
   return said;
 }
-void keep_sayable(Request& request) {
+void restrict_to_sayable(Request& request) {
   if (auto* submit = get_if<SubmitJob>(&request)) {
     submit->spec = sayable(submit->spec);
     submit->first_step = sayable(submit->first_step);
@@ -76,7 +76,7 @@ TEST(RoundTrip, EveryKindOfRequestComesBackWithWhatAClientMaySay) {
       Request value = kind;
       draw(value, rng);
       const Request back = there_and_back<schema::Request>(value);
-      keep_sayable(value);
+      restrict_to_sayable(value);
       ASSERT_EQ(difference(value, back), "") << "alternative " << kind.index() << ", seed " << seed;
     }
   });

@@ -188,7 +188,7 @@ struct Group {
   }
 };
 
-bool takes(const Group& group, const HostName& host) {
+bool contains(const Group& group, const HostName& host) {
   return group.prefix == host.prefix && !group.ranges.empty() && !host.digits.empty();
 }
 
@@ -276,7 +276,7 @@ std::string compress_hostlist(std::span<const std::string> names) {
   for (const std::string& name : names) {
     // A name taken apart once, and compared by its parts.
     const HostName host = split_name(name);
-    if (!group || !takes(*group, host)) {
+    if (!group || !contains(*group, host)) {
       if (group) parts.push_back(group->text());
       group = Group{host.prefix, {}};
     }

@@ -57,7 +57,7 @@ using WorkByExperiment = std::map<ExperimentId, Work>;
 
 /// A checkpoint whose files may go. Errors: kNotFound, kPermissionDenied, kFailedPrecondition.
 Result<const Experiment*> removable(const ClusterState& state,
-                                    const requests::KeptCheckpoints& keeper,
+                                    const requests::ProtectedCheckpoints& keeper,
                                     const std::string& uuid, const Caller& caller,
                                     bool is_removal) {
   const CheckpointRef known = state.checkpoints().find(uuid);
@@ -80,7 +80,7 @@ Result<const Experiment*> removable(const ClusterState& state,
 Result<WorkByExperiment> work_of(const ClusterState& state, const Wish& wish,
                                  const Caller& caller) {
   // One walk over what keeps checkpoints, for all of the request.
-  const requests::KeptCheckpoints keeper(state);
+  const requests::ProtectedCheckpoints keeper(state);
   WorkByExperiment all;
   for (const std::string& uuid : wish.uuids) {
     const Experiment* experiment = TRY(removable(state, keeper, uuid, caller, !wish.globs.empty()));

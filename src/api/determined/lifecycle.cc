@@ -117,7 +117,7 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
                // Readers of the experiment alone: names of files are in it.
                TRY(access::check_readable(state, *experiment, identity));
                Preview preview{rating_task(state, *experiment), {}, {}};
-               const requests::KeptCheckpoints kept(state);
+               const requests::ProtectedCheckpoints kept(state);
                for (const RatedCheckpoint& one : preview.task.checkpoints) {
                  preview.details.push_back(TRY(details_of(state, one.uuid)));
                  preview.is_needed.push_back(
@@ -134,7 +134,7 @@ kj::Promise<HttpReply> preview_collection(ApiPort& port, HttpRequest request) {
               Json::Array rows;
               // Whole objects, as the page shows what would be lost.
               for (const std::string& uuid :
-                   not_kept(full->task.checkpoints, retention, full->task.smaller_is_better)) {
+                   unretained(full->task.checkpoints, retention, full->task.smaller_is_better)) {
                 const auto found = std::ranges::find(
                     full->details, uuid,
                     [](const CheckpointDetails& one) { return one.checkpoint.uuid; });

@@ -36,7 +36,7 @@ Status check_kept(const Json& request) {
   return fail(ErrorCode::kInvalidArgument, "metadata is not an object", "");
 }
 
-Json text_or(const Json& body, const char* name, Json otherwise) {
+Json given_or(const Json& body, const char* name, Json otherwise) {
   const Json* value = body.find(name);
   // Clients send null for what they do not say.
   return value == nullptr || value->is_null() ? std::move(otherwise) : *value;
@@ -57,10 +57,10 @@ Json model_json(const ClusterState& state, const Document& model) {
   return Json::Object{
       {"id", model.id},
       {"name", model.name},
-      {"description", text_or(body, "description", "")},
-      {"notes", text_or(body, "notes", "")},
-      {"labels", text_or(body, "labels", Json::Array{})},
-      {"metadata", text_or(body, "metadata", Json::Object{})},
+      {"description", given_or(body, "description", "")},
+      {"notes", given_or(body, "notes", "")},
+      {"labels", given_or(body, "labels", Json::Array{})},
+      {"metadata", given_or(body, "metadata", Json::Object{})},
       {"creationTime", time_json(model.create_time)},
       {"lastUpdatedTime", time_json(model.change_time)},
       {"username", model.user_name},
@@ -90,10 +90,10 @@ Json version_json(const ApiPort& port, const VersionDetails& details) {
   return Json::Object{{"id", details.version->id},
                       {"version", details.version->number},
                       {"name", details.version->name},
-                      {"comment", text_or(body, "comment", "")},
-                      {"notes", text_or(body, "notes", "")},
-                      {"labels", text_or(body, "labels", Json::Array{})},
-                      {"metadata", text_or(body, "metadata", Json::Object{})},
+                      {"comment", given_or(body, "comment", "")},
+                      {"notes", given_or(body, "notes", "")},
+                      {"labels", given_or(body, "labels", Json::Array{})},
+                      {"metadata", given_or(body, "metadata", Json::Object{})},
                       {"creationTime", time_json(details.version->create_time)},
                       {"lastUpdatedTime", time_json(details.version->change_time)},
                       {"username", details.version->user_name},

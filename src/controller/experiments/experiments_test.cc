@@ -611,13 +611,13 @@ TEST(Experiments, ARunIsToldTheLastWholeCheckpoint) {
   };
   EXPECT_TRUE(has("DET_TRIAL_RUN_ID=1"));
   EXPECT_FALSE(has("DET_LATEST_CHECKPOINT=a"));
-  const auto note = [&](const Checkpoint& checkpoint) {
+  const auto record = [&](const Checkpoint& checkpoint) {
     return lab.rig.done(RecordCheckpoint{checkpoint, false}).error;
   };
-  EXPECT_FALSE(note(checkpoint_of("a", 1, 0, CheckpointState::kActive)));
-  EXPECT_FALSE(note(checkpoint_of("b", 1, 4)));
-  EXPECT_FALSE(note(checkpoint_of("a", 1, 8)));
-  EXPECT_FALSE(note(checkpoint_of("c", 1, 12, CheckpointState::kActive))) << "never finished";
+  EXPECT_FALSE(record(checkpoint_of("a", 1, 0, CheckpointState::kActive)));
+  EXPECT_FALSE(record(checkpoint_of("b", 1, 4)));
+  EXPECT_FALSE(record(checkpoint_of("a", 1, 8)));
+  EXPECT_FALSE(record(checkpoint_of("c", 1, 12, CheckpointState::kActive))) << "never finished";
   lab.exit(1, ExitStatus::exited(1));
   EXPECT_TRUE(has("DET_TRIAL_RUN_ID=2"));
   EXPECT_TRUE(has("DET_LATEST_CHECKPOINT=a"));
@@ -629,19 +629,19 @@ TEST(Experiments, ARunIsToldTheLastWholeCheckpoint) {
 TEST(Experiments, ACheckpointIsKnownOnceAndStaysAsItWasReported) {
   Lab lab;
   lab.create(random_search(1, 1));
-  const auto note = [&](Checkpoint checkpoint, bool is_change = false, Identity who = kAlice) {
+  const auto record = [&](Checkpoint checkpoint, bool is_change = false, Identity who = kAlice) {
     return lab.rig.done(RecordCheckpoint{std::move(checkpoint), is_change}, who).error;
   };
-  EXPECT_FALSE(note(checkpoint_of("a", 1, 4)));
+  EXPECT_FALSE(record(checkpoint_of("a", 1, 4)));
   const std::size_t batches = lab.rig.journal.size();
-  EXPECT_FALSE(note(checkpoint_of("a", 1, 4)));
+  EXPECT_FALSE(record(checkpoint_of("a", 1, 4)));
   EXPECT_EQ(lab.rig.journal.size(), batches) << "a repeat is no event";
   Checkpoint other = checkpoint_of("a", 1, 4);
   other.resources = R"({"w": 4})";
-  EXPECT_EQ(note(other)->code, ErrorCode::kFailedPrecondition);
-  EXPECT_EQ(note(other, true, kBob)->code, ErrorCode::kPermissionDenied);
-  EXPECT_FALSE(note(other, true));
-  EXPECT_EQ(note(checkpoint_of("b", 7, 4))->code, ErrorCode::kFailedPrecondition)
+  EXPECT_EQ(record(other)->code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(record(other, true, kBob)->code, ErrorCode::kPermissionDenied);
+  EXPECT_FALSE(record(other, true));
+  EXPECT_EQ(record(checkpoint_of("b", 7, 4))->code, ErrorCode::kFailedPrecondition)
       << "of a run that is not there";
 }
 

@@ -66,7 +66,7 @@ const Experiment& experiment_of(const ClusterState& state, const Checkpoint& che
 }
 
 /// A checkpoint's experiment, if it may be deleted by the caller.
-Result<ExperimentId> deletable(const ClusterState& state, const KeptCheckpoints& kept,
+Result<ExperimentId> deletable(const ClusterState& state, const ProtectedCheckpoints& kept,
                                const std::string& uuid, const Identity& identity) {
   const CheckpointRef known = state.checkpoints().find(uuid);
   if (known == nullptr)
@@ -82,7 +82,7 @@ Result<ExperimentId> deletable(const ClusterState& state, const KeptCheckpoints&
 
 }  // namespace
 
-KeptCheckpoints::KeptCheckpoints(const ClusterState& state) : state_(state) {
+ProtectedCheckpoints::ProtectedCheckpoints(const ClusterState& state) : state_(state) {
   for (const auto& [id, experiment] : state.experiments().experiments()) {
     const std::string& source = experiment.spec->source_checkpoint;
     if (!source.empty())
@@ -103,7 +103,8 @@ KeptCheckpoints::KeptCheckpoints(const ClusterState& state) : state_(state) {
   }
 }
 
-std::optional<std::string> KeptCheckpoints::needed_elsewhere(const Checkpoint& checkpoint) const {
+std::optional<std::string> ProtectedCheckpoints::needed_elsewhere(
+    const Checkpoint& checkpoint) const {
   if (state_.catalog().names_checkpoint(checkpoint.uuid))
     return "is in the model registry; delete the model version that names it first";
   if (const auto found = begun_with_.find(checkpoint.uuid); found != begun_with_.end())
@@ -111,7 +112,7 @@ std::optional<std::string> KeptCheckpoints::needed_elsewhere(const Checkpoint& c
   return std::nullopt;
 }
 
-std::optional<std::string> KeptCheckpoints::because(const Checkpoint& checkpoint) const {
+std::optional<std::string> ProtectedCheckpoints::because(const Checkpoint& checkpoint) const {
   if (auto why = needed_elsewhere(checkpoint)) return why;
   const Trial& own = *state_.experiments().find(checkpoint.trial);
   // An ended trial goes on from nothing.
@@ -139,7 +140,7 @@ Status check_reachable(const Experiment& experiment) {
 
 Reply delete_checkpoints(Draft& draft, const DeleteCheckpoints& asked, const Identity& identity) {
   Reply reply;
-  const KeptCheckpoints kept(draft.state());
+  const ProtectedCheckpoints kept(draft.state());
   std::map<ExperimentId, std::vector<std::string>> by_experiment;
   // All or none: nothing has been drafted before every uuid was looked at.
   for (const std::string& uuid : asked.uuids) {
@@ -177,7 +178,7 @@ Reply collect(Draft& draft, const CollectCheckpoints& collect) {
   // anew.
   if (!is_due || experiment->is_collected || experiment->retention != collect.retention)
     return reply;
-  const KeptCheckpoints kept(state);
+  const ProtectedCheckpoints kept(state);
   const bool is_reachable = check_reachable(*experiment).has_value();
   std::vector<std::string> uuids;
   for (const std::string& uuid : collect.uuids) {
@@ -224,7 +225,7 @@ Status delete_experiment(Draft& draft, const Experiment& experiment) {
   if (experiment.state == ExperimentState::kDeleting) return {};
   TRY(check_reachable(experiment));
   // Everything is asked before anything is drafted: an experiment goes whole or not at all.
-  const KeptCheckpoints kept(state);
+  const ProtectedCheckpoints kept(state);
   std::vector<std::string> uuids;
   for (const TrialId trial : experiment.trials) {
     for (const CheckpointRef& checkpoint : state.checkpoints().of(trial)) {

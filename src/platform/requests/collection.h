@@ -15,9 +15,9 @@ namespace muster::requests {
 /// with, or that a trial which has not ended, or not begun, begins with, and what a trial that has
 /// not ended goes on from. Lifetime: of the state, until it changes. Cost: O(experiments + trials),
 /// once.
-class KeptCheckpoints {
+class ProtectedCheckpoints {
  public:
-  explicit KeptCheckpoints(const ClusterState& state);
+  explicit ProtectedCheckpoints(const ClusterState& state);
   /// Returns why a checkpoint is kept, in words; nullopt: it may be deleted.
   std::optional<std::string> because(const Checkpoint& checkpoint) const;
   /// Returns the same, but for what its own trial goes on from: that holds until the trial has

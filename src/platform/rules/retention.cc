@@ -22,8 +22,8 @@ double badness(const RatedCheckpoint& one, bool smaller_is_better) {
 
 }  // namespace
 
-std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints,
-                                  const CheckpointRetention& retention, bool smaller_is_better) {
+std::vector<std::string> unretained(std::span<const RatedCheckpoint> checkpoints,
+                                    const CheckpointRetention& retention, bool smaller_is_better) {
   std::vector<std::size_t> ranked;
   for (std::size_t i = 0; i < checkpoints.size(); ++i) {
     if (checkpoints[i].metric) ranked.push_back(i);

@@ -27,8 +27,8 @@ struct RatedCheckpoint {
 /// Returns those that are not kept: neither among the best of the experiment, nor among the best of
 /// their trial, nor among the latest of it. One without a metric is among no best ones. Requires:
 /// those of a trial in the order in which they came to be whole.
-std::vector<std::string> not_kept(std::span<const RatedCheckpoint> checkpoints,
-                                  const CheckpointRetention& retention, bool smaller_is_better);
+std::vector<std::string> unretained(std::span<const RatedCheckpoint> checkpoints,
+                                    const CheckpointRetention& retention, bool smaller_is_better);
 
 /// Returns what checkpoints are since `job`, which was to delete them, broke off: nobody knows how
 /// far it came, and nothing may go on from what may be gone. A job that never began has touched

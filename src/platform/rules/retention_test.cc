@@ -18,7 +18,7 @@ std::set<int> retained_steps(double factor, const CheckpointRetention& retention
     all.push_back({std::to_string(step), TrialId(1), metric});
   }
   std::set<int> kept{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-  for (const std::string& uuid : not_kept(all, retention, smaller_is_better))
+  for (const std::string& uuid : unretained(all, retention, smaller_is_better))
     kept.erase(std::stoi(uuid));
   return kept;
 }
@@ -41,17 +41,17 @@ TEST(Retention, ATrialsBestIsKeptWhateverOthersHave) {
                                          {"b", TrialId(1), 0.2},
                                          {"c", TrialId(2), 5.0},
                                          {"d", TrialId(2), 6.0}};
-  EXPECT_EQ(not_kept(all, {0, 1, 0}, true), (std::vector<std::string>{"b", "d"}));
-  EXPECT_EQ(not_kept(all, {2, 0, 0}, true), (std::vector<std::string>{"c", "d"}));
-  EXPECT_EQ(not_kept(all, {0, 0, 1}, true), (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(unretained(all, {0, 1, 0}, true), (std::vector<std::string>{"b", "d"}));
+  EXPECT_EQ(unretained(all, {2, 0, 0}, true), (std::vector<std::string>{"c", "d"}));
+  EXPECT_EQ(unretained(all, {0, 0, 1}, true), (std::vector<std::string>{"a", "c"}));
 }
 
 TEST(Retention, WithoutAMetricOnlyTheLatestCount) {
   const std::vector<RatedCheckpoint> all{{"a", TrialId(1), std::nullopt},
                                          {"b", TrialId(1), std::nan("")},
                                          {"c", TrialId(1), std::nullopt}};
-  EXPECT_EQ(not_kept(all, {5, 5, 0}, true), (std::vector<std::string>{"a", "c"}));
-  EXPECT_EQ(not_kept(all, {0, 0, 2}, true), (std::vector<std::string>{"a"}));
+  EXPECT_EQ(unretained(all, {5, 5, 0}, true), (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(unretained(all, {0, 0, 2}, true), (std::vector<std::string>{"a"}));
 }
 
 /// As a journal has it that was written before retention was recorded.
