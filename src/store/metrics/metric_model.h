@@ -34,8 +34,8 @@ class MetricModel {
       const MetricValue* there = nullptr;
       for (const Stored& stored : reports_) {
         if (!has_identity(stored.report, report)) continue;
-        for (const Metric& stored : stored.report.metrics) {
-          if (stored.name == metric.name) there = &stored.value;
+        for (const Metric& known : stored.report.metrics) {
+          if (known.name == metric.name) there = &known.value;
         }
       }
       if (there != nullptr && !is_same(*there, metric.value)) return ReportOutcome::kConflict;
