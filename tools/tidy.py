@@ -264,7 +264,11 @@ def build_text_of(build):
     for name in ("build.ninja", "compile_commands.json"):
         path = build / name
         if path.exists():
-            return path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8")
+            # Of what is compiled at once the build names the file that includes it.
+            together = sorted(set(re.findall(r"\S+/Unity/unity_\d+_cxx\.cxx(?=\s|$|\")", text)))
+            files = [build / name.removeprefix(str(build) + "/") for name in together]
+            return text + "".join(each.read_text(encoding="utf-8") for each in files if each.exists())
     return ""
 
 

@@ -180,6 +180,15 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("src/slurm/y_test.cc:1: unbuilt_test: ", out)
 
+    def test_what_is_compiled_at_once_is_built(self):
+        self.tree.add("src/slurm/y_test.cc", "int f();\n", is_built=False)
+        together = "src/CMakeFiles/slurm_test.dir/Unity/unity_0_cxx.cxx"
+        self.tree.write("build/" + together, '#include "/root/src/slurm/y_test.cc"\n')
+        self.assertEqual(self.tree.run()[0], 1, "a file of an earlier build that nothing names")
+        self.tree.built.append("../" + str(self.tree.root / "build" / together))
+        self.tree.write("build/" + together, '#include "/root/src/slurm/y_test.cc"\n')
+        self.assertEqual(self.tree.run(), (0, ""))
+
     def test_compile_commands_serve_where_ninja_does_not(self):
         self.tree.add("src/slurm/y_test.cc", "int f();\n")
         self.assertEqual(self.tree.run("compile_commands.json"), (0, ""))
