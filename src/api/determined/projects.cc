@@ -410,7 +410,8 @@ kj::Promise<HttpReply> set_notes(ApiPort& port, HttpRequest request, bool is_add
 }
 
 kj::Promise<HttpReply> delete_entry(ApiPort& port, HttpRequest request, DocumentKind kind) {
-  const auto id = parse_id(request.arguments[0], "a place");
+  const auto id = parse_id(request.arguments[0],
+                           kind == DocumentKind::kWorkspace ? "a workspace" : "a project");
   if (!id.has_value()) return error_reply(id.error());
   const auto document = document_of(*id);
   if (!document)
@@ -546,10 +547,6 @@ kj::Promise<HttpReply> delete_template(ApiPort& port, HttpRequest request) {
                          });
 }
 
-}  // namespace
-
-namespace {
-
 void add_workspace_routes(Router& router) {
   router.add(
       Method::kGet, "/api/v1/workspaces", "Workspaces",
@@ -569,18 +566,6 @@ void add_workspace_routes(Router& router) {
              });
   router.add(Method::kPatch, "/api/v1/workspaces/{workspace}", "Call a workspace otherwise",
              patch_workspace);
-  for (const auto& [what, kind] : {std::pair("workspaces", DocumentKind::kWorkspace),
-                                   std::pair("projects", DocumentKind::kProject)}) {
-    for (const bool is_archived : {true, false}) {
-      const char* verb = is_archived ? "archive" : "unarchive";
-      router.add(
-          Method::kPost, fmt::format("/api/v1/{}/{{{}}}/{}", what, kind_name(kind), verb),
-          fmt::format("{} a {}: it takes experiments no more, or again", verb, kind_name(kind)),
-          [kind = kind, is_archived](ApiPort& port, HttpRequest request) {
-            return archive_entry(port, std::move(request), kind, is_archived);
-          });
-    }
-  }
 }
 
 void add_routes_of_projects(Router& router) {
@@ -613,6 +598,21 @@ void add_routes_of_projects(Router& router) {
              "Move an experiment to a project", move_experiment);
 }
 
+void add_archive_routes(Router& router) {
+  for (const auto& [what, kind] : {std::pair("workspaces", DocumentKind::kWorkspace),
+                                   std::pair("projects", DocumentKind::kProject)}) {
+    for (const bool is_archived : {true, false}) {
+      const char* verb = is_archived ? "archive" : "unarchive";
+      router.add(
+          Method::kPost, fmt::format("/api/v1/{}/{{{}}}/{}", what, kind_name(kind), verb),
+          fmt::format("{} a {}: it takes experiments no more, or again", verb, kind_name(kind)),
+          [kind = kind, is_archived](ApiPort& port, HttpRequest request) {
+            return archive_entry(port, std::move(request), kind, is_archived);
+          });
+    }
+  }
+}
+
 void add_template_routes(Router& router) {
   router.add(
       Method::kGet, "/api/v1/templates", "Templates of configurations",
@@ -639,6 +639,7 @@ void add_template_routes(Router& router) {
 void add_project_routes(Router& router) {
   add_workspace_routes(router);
   add_routes_of_projects(router);
+  add_archive_routes(router);
   add_template_routes(router);
 }
 
