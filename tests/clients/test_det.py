@@ -359,7 +359,7 @@ def test_nodes_are_drained_and_come_back(det):
     det("agent", "enable", "node2", golden="agent-enable")
     row = next(row for row in det("agent", "list").rows() if row["Agent ID"] == "node2")
     assert (row["Enabled"], row["Draining"]) == ("True", "False")
-    assert "there is no node node9" in det("agent", "disable", "node9", code=1).err
+    assert "there is no agent node9: det agent list and sinfo show those that are" in det("agent", "disable", "node9", code=1).err
 
 
 def test_templates(det, experiments, served):

@@ -8,7 +8,8 @@ LAUNCH = "python3 -m determined.launch.torch_distributed --redirects 1 --tee 1 -
 
 def test_two_slots_learn_digits(experiments, det, tmp_path):
     experiment = experiments.create("digits", LAUNCH, resources={"slots_per_trial": 2},
-                                    hyperparameters={"learning_rate": 0.1, "epochs": 3, "global_batch_size": 32})
+                                    hyperparameters={"learning_rate": 0.1, "epochs": 3, "global_batch_size": 32},
+                                    reproducibility={"experiment_seed": 7})  # three epochs from chance weights may reach 0.87 only
     experiments.wait(experiment)
     (trial,) = experiments.trials(experiment)
     validation = [each["metrics"]["avgMetrics"] for each in experiments.workloads(trial, "validation")]
