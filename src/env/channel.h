@@ -22,47 +22,66 @@ namespace muster {
 template <class T>
 class Channel {
  public:
-  Channel() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) { CHECK(fd_ >= 0, "eventfd"); }
-  ~Channel() { ::close(fd_); }
+  // None of these is inline: where `extern template class Channel<...>` declares a channel of large
+  // messages, its users do not compile what moves and destroys those.
+  Channel();
+  ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
   /// Adds a value, and makes fd() readable if the channel was empty.
-  void push(T value) {
-    bool was_empty = false;
-    {
-      const std::lock_guard lock(mutex_);
-      was_empty = values_.empty();
-      values_.push_back(std::move(value));
-    }
-    if (was_empty) wake();
-  }
+  void push(T value);
   /// Removes and returns everything pushed so far, perhaps nothing; never waits. Clears the
   /// eventfd.
-  std::vector<T> receive_all() {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const auto ignored = ::read(fd_, &count, sizeof count);
-    const std::lock_guard lock(mutex_);
-    return std::exchange(values_, {});
-  }
+  std::vector<T> receive_all();
   /// Returns how many values wait.
-  std::size_t size() const {
-    const std::lock_guard lock(mutex_);
-    return values_.size();
-  }
+  std::size_t size() const;
   /// Returns an eventfd that is readable whenever there is something to receive; now and then also
   /// when there is not. Lifetime: the channel's, which closes it.
   int fd() const { return fd_; }
 
  private:
-  void wake() {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto ignored = ::write(fd_, &one, sizeof one);
-  }
   const int fd_;
   mutable std::mutex mutex_;
   std::vector<T> values_;  ///< guarded by mutex_
 };
+
+template <class T>
+Channel<T>::Channel() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  CHECK(fd_ >= 0, "eventfd");
+}
+
+template <class T>
+Channel<T>::~Channel() {
+  ::close(fd_);
+}
+
+template <class T>
+void Channel<T>::push(T value) {
+  bool was_empty = false;
+  {
+    const std::lock_guard lock(mutex_);
+    was_empty = values_.empty();
+    values_.push_back(std::move(value));
+  }
+  if (!was_empty) return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto ignored = ::write(fd_, &one, sizeof one);
+}
+
+template <class T>
+std::vector<T> Channel<T>::receive_all() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto ignored = ::read(fd_, &count, sizeof count);
+  const std::lock_guard lock(mutex_);
+  return std::exchange(values_, {});
+}
+
+template <class T>
+std::size_t Channel<T>::size() const {
+  const std::lock_guard lock(mutex_);
+  return values_.size();
+}
 
 /// Bounds how many large values may be on their way to another thread: the sender acquires a credit
 /// for each and waits while there is none, the receiver releases it when it has dealt with the

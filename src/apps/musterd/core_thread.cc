@@ -117,7 +117,7 @@ class CoreThread final : public AgentCalls {
   void receive_messages() {
     heard_ = 0;
     for (ToCore& message : channels_.core.receive_all()) {
-      std::visit([this](auto& body) { receive(body); }, message);
+      visit([this](auto& body) { receive(body); }, message);
     }
     receive_commands();
     end_turn();

@@ -39,7 +39,7 @@ kj::Promise<void> GatewayHost::pump() {
   return observer_.whenBecomesReadable().then([this] {
     // Everything at once: the eventfd wakes again only for what comes into an empty channel.
     for (ToGateway& message : inbox_.receive_all())
-      std::visit([this](auto& body) { receive(body); }, message);
+      visit([this](auto& body) { receive(body); }, message);
     return pump();
   });
 }

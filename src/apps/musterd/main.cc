@@ -36,6 +36,7 @@
 #include "journal/sqlite_journal.h"
 #include "platform/maintenance/drop_job.h"
 #include "platform/rules/trial_rules.h"
+#include "platform/search/search_role.h"
 #include "slurm/conf/conf_companions.h"
 #include "slurm/conf/conf_shown.h"
 #include "store/history/sqlite_history.h"
@@ -45,6 +46,7 @@
 #include "wire/controller_client.h"
 #include "wire/socket.h"
 #include "workload/launch/damaged_blobs.h"
+#include "workload/planning/planner_role.h"
 
 namespace muster::daemon {
 namespace {

@@ -9,18 +9,18 @@
 #include <variant>
 #include <vector>
 
+#include "base/variant.h"
 #include "controller/core.h"
 #include "engine/command.h"
 #include "engine/journal/history_role.h"
 #include "engine/journal/journal_messages.h"
 #include "env/channel.h"
 #include "gateway/gateway.h"
-#include "platform/search/search_role.h"
 #include "store/metrics/metric_questions.h"
 #include "store/tokens/token_questions.h"
 #include "workload/mail/mail_queue.h"
 #include "workload/planning/forecast.h"
-#include "workload/planning/planner_role.h"
+#include "workload/planning/plan_result.h"
 
 namespace muster::daemon {
 
@@ -45,8 +45,9 @@ struct OutputStored {
   NodeIndex node;
   OutputReceived answer;
 };
-using ToCore = std::variant<Command, PlanResult, BatchDurable, JournalFailure, BlobBytes,
-                            HistoryDurable, DiskStatus, OutputStored>;
+struct ToCoreKinds : TypeList<Command, PlanResult, BatchDurable, JournalFailure, BlobBytes,
+                              HistoryDurable, DiskStatus, OutputStored> {};
+using ToCore = Variant<ToCoreKinds>;
 
 // ---- to whoever tidies the journal beside its writer ----
 struct TidyOrder {};
@@ -161,10 +162,11 @@ struct TokensAnswer {
 struct WorkDone {
   std::uint64_t token = 0;
 };
-using ToGateway =
-    std::variant<DurableUpdate, CommandAnswer, PlanReported, NodeLoads, HistoryAnswer, BlobAnswer,
-                 NamesAnswer, ReportStored, PageAnswer, LogFindings, DiskStatus, ClockStatus,
-                 ExplainAnswer, ExpiredLogsAsked, MetricsAnswer, TokensAnswer, WorkDone>;
+struct ToGatewayKinds
+    : TypeList<DurableUpdate, CommandAnswer, PlanReported, NodeLoads, HistoryAnswer, BlobAnswer,
+               NamesAnswer, ReportStored, PageAnswer, LogFindings, DiskStatus, ClockStatus,
+               ExplainAnswer, ExpiredLogsAsked, MetricsAnswer, TokensAnswer, WorkDone> {};
+using ToGateway = Variant<ToGatewayKinds>;
 /// HTTP's gateway counts its tokens from here, so that an answer finds its way back.
 constexpr std::uint64_t kHttpTokens = std::uint64_t{1} << 63;
 
@@ -213,7 +215,11 @@ struct TokensAsked {
 /// otherwise.
 constexpr std::size_t kSlicesInFlight = 8;
 
+/// Every channel of the process.
 struct Channels {
+  Channels();
+  ~Channels();
+
   Channel<ToCore> core;
   Channel<ToJournal> journal;
   Credits checkpoint_slices{kSlicesInFlight};
@@ -238,3 +244,23 @@ struct Channels {
 };
 
 }  // namespace muster::daemon
+
+// Compiled in messages.cc: whoever sends or receives does not compile what moves a message.
+namespace muster {
+extern template class Variant<daemon::ToCoreKinds>;
+extern template class Variant<daemon::ToGatewayKinds>;
+extern template class Channel<daemon::ToCore>;
+extern template class Channel<ToJournal>;
+extern template class Channel<daemon::ToPlanner>;
+extern template class Channel<std::unique_ptr<daemon::ForecastOrder>>;
+extern template class Channel<daemon::ToHistory>;
+extern template class Channel<daemon::ToSearch>;
+extern template class Channel<daemon::ToLogs>;
+extern template class Channel<daemon::ToGateway>;
+extern template class Channel<daemon::NamesQuery>;
+extern template class Channel<MailOrder>;
+extern template class Channel<daemon::TokensAsked>;
+extern template class Channel<daemon::ToMetrics>;
+extern template class Channel<daemon::BackgroundWork>;
+extern template class Channel<daemon::TidyOrder>;
+}  // namespace muster

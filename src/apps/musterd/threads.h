@@ -19,6 +19,11 @@
 #include "store/logs/log_store.h"
 #include "trials/site_defaults.h"
 
+namespace muster {
+class PlannerRole;
+class SearchRole;
+}  // namespace muster
+
 namespace muster::daemon {
 
 struct DaemonOptions {

@@ -19,7 +19,9 @@
 #include "engine/recovery.h"
 #include "env/posix/clocks.h"
 #include "env/posix/reserve_file.h"
+#include "platform/search/search_role.h"
 #include "state/views.h"
+#include "workload/planning/planner_role.h"
 
 namespace muster::daemon {
 
