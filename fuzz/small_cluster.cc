@@ -6,6 +6,7 @@
 #include "records/batch_codec.h"
 #include "records/bytes.h"
 #include "records/wire_records.h"
+#include "workload/planning/planner_role.h"
 
 namespace muster::fuzz {
 namespace {
@@ -240,6 +241,10 @@ kj::Promise<Result<ReportOutcome>> SmallCluster::store_report(MetricReport repor
   if (!outcomes.has_value()) return Result<ReportOutcome>(fail(outcomes.error()));
   return Result<ReportOutcome>(outcomes->front());
 }
+kj::Promise<std::map<JobId, Reasons>> SmallCluster::explain(std::vector<JobId> jobs) {
+  return rig_.planner->explain(jobs);
+}
+
 kj::Promise<Result<MetricAnswers>> SmallCluster::measure(std::vector<MetricQuestion> questions) {
   if (metrics_ != nullptr) return answer(*metrics_, questions);
   return Result<MetricAnswers>(fail(ErrorCode::kUnavailable, "no metrics are stored here"));

@@ -63,9 +63,7 @@ class SmallCluster final : private GatewayPort {
  private:
   void command(Command command) override;
   void forecast(Command command) override;
-  kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId> jobs) override {
-    return rig_.planner.explain(jobs);
-  }
+  kj::Promise<std::map<JobId, Reasons>> explain(std::vector<JobId> jobs) override;
   kj::Promise<Result<HistorySlice>> history(UserId user, HistoryListing listing) override;
   kj::Promise<Result<std::string>> blob(BlobId id) override;
   kj::Promise<CallerNames> names(UserId user, GroupId group) override;

@@ -5,6 +5,8 @@
 #include <csignal>
 
 #include "controller/testing.h"
+#include "workload/launch/blob_cache.h"
+#include "workload/planning/planner_role.h"
 
 namespace muster {
 namespace {
@@ -163,14 +165,14 @@ TEST(CoreTurn, NodesAndFollowersHearOfDurableThingsAlone) {
   rig.connect_all();
   rig.plan();
   const auto sent = rig.sent.size();
-  const Seq planned = rig.planner.state().seq();
+  const Seq planned = rig.planner->state().seq();
   rig.ask({submit_of(spec_of())});  // starts in the same turn
   EXPECT_EQ(rig.job(JobId(1)).state, JobState::kRunning);
   EXPECT_EQ(rig.sent.size(), sent);
-  EXPECT_EQ(rig.planner.state().seq(), planned);
+  EXPECT_EQ(rig.planner->state().seq(), planned);
   rig.flush();
   EXPECT_EQ(rig.count_sent<LaunchStep>(0), 1U);
-  EXPECT_GT(rig.planner.state().seq(), planned);
+  EXPECT_GT(rig.planner->state().seq(), planned);
 }
 
 TEST(CoreTurn, FollowersHearNoMoreThanIsStored) {
@@ -368,7 +370,7 @@ TEST(CoreJob, AThrottleThatWasLoweredSinceThePlanHoldsForElementsOfTheirOwn) {
   for (const std::size_t index : {0U, 1U})
     rig.done(testing::control_of(JobVerb::kRelease,
                                  testing::element_of(array, Bitmap::range(index, 1))));
-  auto planned = rig.planner.plan(rig.now);
+  auto planned = rig.planner->plan(rig.now);
   ASSERT_TRUE(planned.has_value());
   ASSERT_EQ(planned->plan->starts.size(), 2U);
   EXPECT_FALSE(

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "controller/testing.h"
+#include "workload/planning/planner_role.h"
 
 namespace muster {
 namespace {
@@ -21,7 +22,7 @@ PreparedSubmit question_of(std::shared_ptr<JobSpec> spec) {
 }
 
 Result<ForecastTask> task_of(const Rig& rig, const PreparedSubmit& question) {
-  return forecast_task(rig.planner.state(), rig.planner.snapshot(), question, kAlice, rig.now);
+  return forecast_task(rig.planner->state(), rig.planner->snapshot(), question, kAlice, rig.now);
 }
 
 struct Planned : Rig {

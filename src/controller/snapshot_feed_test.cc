@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "controller/testing.h"
+#include "workload/planning/planner_role.h"
 
 namespace muster {
 namespace {
@@ -17,9 +18,9 @@ using testing::submit_of;
 void expect_as_loaded(const Rig& rig) {
   sched::ClusterSnapshot loaded;
   SnapshotFeed feed(loaded);
-  feed.load(rig.planner.state());
-  rig.planner.state().jobs().for_each([&](const Job& job) {
-    const sched::PendingJob* followed = rig.planner.snapshot().find_pending(job.id);
+  feed.load(rig.planner->state());
+  rig.planner->state().jobs().for_each([&](const Job& job) {
+    const sched::PendingJob* followed = rig.planner->snapshot().find_pending(job.id);
     const sched::PendingJob* fresh = loaded.find_pending(job.id);
     ASSERT_EQ(followed == nullptr, fresh == nullptr) << "job " << job.id.value();
     if (fresh == nullptr) return;
@@ -55,14 +56,14 @@ TEST(SnapshotFeed, ElementsThatWaitAgainFollowTheirArraysCounts) {
   rig.hear(node, JobClean{first, rig.job(first).attempt});
   ASSERT_TRUE(rig.job(first).is_pending());
   expect_as_loaded(rig);
-  ASSERT_NE(rig.planner.snapshot().find_pending(first), nullptr);
-  EXPECT_EQ(rig.planner.snapshot().find_pending(first)->running_count,
+  ASSERT_NE(rig.planner->snapshot().find_pending(first), nullptr);
+  EXPECT_EQ(rig.planner->snapshot().find_pending(first)->running_count,
             rig.job(array).array->active_elements);
   for (const char* throttle : {"2", "0", "1"}) {
     rig.done(UpdateObject{
         UpdateKind::kJob, std::to_string(array.value()), {{"ArrayTaskThrottle", throttle}}});
     expect_as_loaded(rig);
-    EXPECT_EQ(std::to_string(rig.planner.snapshot().find_pending(first)->throttle), throttle);
+    EXPECT_EQ(std::to_string(rig.planner->snapshot().find_pending(first)->throttle), throttle);
   }
   end(elements.at(1));
   expect_as_loaded(rig);

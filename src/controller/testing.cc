@@ -1,5 +1,7 @@
 #include "controller/testing.h"
 
+#include "workload/planning/planner_role.h"
+
 namespace muster::testing {
 
 Rig::Rig(std::uint32_t nodes, std::vector<EventBatchRef> stored)
@@ -7,7 +9,9 @@ Rig::Rig(std::uint32_t nodes, std::vector<EventBatchRef> stored)
 
 Rig::Rig(std::shared_ptr<const ClusterConfig> config, std::vector<EventBatchRef> stored,
          Duration away, const CoreStart& beginning, bool is_behind)
-    : journal(std::move(stored)), now(at(0)) {
+    : journal(std::move(stored)),
+      now(at(0)),
+      planner(std::make_unique<PlannerRole>(sched::PlanOptions())) {
   is_history_behind = is_behind;
   std::uint64_t epoch = 1;
   for (const EventBatchRef& batch : journal) {
@@ -16,8 +20,8 @@ Rig::Rig(std::shared_ptr<const ClusterConfig> config, std::vector<EventBatchRef>
     now = core.state().time();
   }
   durable_ = journal.size();
-  planner.state().copy_from(core.state());
-  planner.start();
+  planner->state().copy_from(core.state());
+  planner->start();
   now = now + away;
   core.start(Epoch(epoch), std::move(config), now, beginning);
   now = now + beginning.clock_step;
@@ -140,7 +144,7 @@ void Rig::step_done(std::uint32_t node, const StepId& step, ExitStatus exit) {
 }
 
 void Rig::plan() {
-  while (auto result = planner.plan(now)) {
+  while (auto result = planner->plan(now)) {
     core.on_plan(std::move(*result), now);
     flush();
   }
@@ -176,8 +180,10 @@ void Rig::reply(std::uint64_t token, std::vector<Reply> answer) {
   replies[token] = std::move(answer);
 }
 
+void Rig::plan_consumed(Seq until) { planner->consumed(until); }
+
 void Rig::publish(DurableUpdate update) {
-  planner.apply(*update.batch);
+  planner->apply(*update.batch);
   published.push_back(update.batch);
   for (HistoryRecord& record : update.history) history.push_back(std::move(record));
 }

@@ -10,6 +10,10 @@
 #include "admission/testing.h"
 #include "controller/core.h"
 
+namespace muster {
+class PlannerRole;
+}  // namespace muster
+
 namespace muster::testing {
 
 /// A core over a journal that holds what it is given until the test says how much of it is on
@@ -89,7 +93,7 @@ class Rig : public JournalPort, public CorePort {
   void reply(std::uint64_t token, std::vector<Reply> answer) override;
   void send(NodeIndex node, const ToAgent& message) override { sent.emplace_back(node, message); }
   void publish(DurableUpdate update) override;
-  void plan_consumed(Seq until) override { planner.consumed(until); }
+  void plan_consumed(Seq until) override;
   void fetch_blob(BlobId id) override { fetched.push_back(id); }
   void mail(Mail) override {}
   Status reconfigure() override { return {}; }
@@ -106,7 +110,7 @@ class Rig : public JournalPort, public CorePort {
   std::vector<std::string> warnings;
   Epoch met_epoch;  ///< that the core was ordered to lead beyond
   TimePoint now;
-  PlannerRole planner{sched::PlanOptions()};
+  const std::unique_ptr<PlannerRole> planner;  ///< not null
   Core core{Core::Options{"test"}, *this, *this};
 
  private:

@@ -13,7 +13,7 @@
 #include "gateway/user_index.h"
 #include "model/view.h"
 #include "state/cluster_state.h"
-#include "workload/planning/planner_role.h"
+#include "workload/planning/plan_report.h"
 
 namespace muster {
 

@@ -14,16 +14,10 @@
 #include "engine/feasibility.h"
 #include "engine/module.h"
 #include "engine/run_policy.h"
+#include "platform/http_endpoint.h"
 #include "trials/trial_text.h"
 
 namespace muster {
-
-/// What runs of trials must know to reach the controller by HTTP.
-struct HttpEndpoint {
-  std::string master;     ///< "http://host:port"; empty: HTTP is not served
-  std::string token_key;  ///< signs their tokens
-  std::string cluster;    ///< the cluster's uuid
-};
 
 /// To the workload a trial's run is a job like any other; where it differs, the workload asks this
 /// class as its RunPolicy. Thread: the core's alone.

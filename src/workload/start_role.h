@@ -13,7 +13,7 @@
 #include "engine/feasibility.h"
 #include "sched/fast_path.h"
 #include "sched/snapshot/snapshot.h"
-#include "workload/planning/planner_role.h"
+#include "workload/planning/plan_result.h"
 #include "workload/planning/snapshot_feed.h"
 #include "workload/roles.h"
 

@@ -6,6 +6,7 @@
 
 #include "gateway/prepare.h"
 #include "platform/config/prepare_experiment.h"
+#include "workload/planning/planner_role.h"
 
 namespace muster::scenario {
 namespace {
@@ -209,7 +210,7 @@ bool World::decide() {
 
 bool World::plan() {
   bool has_planned = false;
-  while (auto result = rig_->planner.plan(rig_->now)) {
+  while (auto result = rig_->planner->plan(rig_->now)) {
     report_ = result->report;
     replica_->set_report(report_);
     rig_->core.on_plan(std::move(*result), rig_->now);

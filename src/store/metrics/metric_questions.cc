@@ -2,7 +2,13 @@
 // questions is answered in one turn there.
 #include "store/metrics/metric_questions.h"
 
+#include "base/variant_members.h"
+
 namespace muster {
+
+template class Variant<MetricQuestionKinds>;
+template class Variant<MetricAnswerKinds>;
+
 namespace {
 
 struct Answerer {
@@ -33,7 +39,7 @@ Result<MetricAnswers> answer(MetricStore& store, const std::vector<MetricQuestio
   std::vector<MetricAnswer> answers;
   answers.reserve(questions.size());
   for (const MetricQuestion& question : questions) {
-    answers.push_back(TRY(std::visit(
+    answers.push_back(TRY(visit(
         [&](const auto& asked) -> Result<MetricAnswer> {
           auto value = Answerer{store}(asked);
           if (!value.has_value()) return fail(value.error());

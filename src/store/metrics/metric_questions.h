@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "base/check.h"
 #include "base/result.h"
+#include "base/variant.h"
 #include "store/metrics/metric_store.h"
 
 namespace muster {
@@ -56,12 +56,14 @@ struct MetricAtQuestion {
   std::string metric;
 };
 
-using MetricQuestion =
-    std::variant<LatestReportQuestion, BestReportQuestion, SummariesQuestion, GroupsQuestion,
-                 SampleQuestion, ReportsQuestion, MetricAtQuestion>;
-using MetricAnswer =
-    std::variant<std::optional<StoredReport>, std::vector<NamedSummary>, std::vector<GroupMetrics>,
-                 SampledSeries, ReportPage, std::optional<double>>;
+struct MetricQuestionKinds
+    : TypeList<LatestReportQuestion, BestReportQuestion, SummariesQuestion, GroupsQuestion,
+               SampleQuestion, ReportsQuestion, MetricAtQuestion> {};
+using MetricQuestion = Variant<MetricQuestionKinds>;
+struct MetricAnswerKinds
+    : TypeList<std::optional<StoredReport>, std::vector<NamedSummary>, std::vector<GroupMetrics>,
+               SampledSeries, ReportPage, std::optional<double>> {};
+using MetricAnswer = Variant<MetricAnswerKinds>;
 
 /// The answers to a list of questions, in its order.
 class MetricAnswers {
@@ -71,7 +73,7 @@ class MetricAnswers {
   template <class Question>
   typename Question::Answer next() {
     CHECK(next_ < answers_.size(), "more answers are taken than questions were asked");
-    auto* answer = std::get_if<typename Question::Answer>(&answers_[next_++]);
+    auto* answer = get_if<typename Question::Answer>(&answers_[next_++]);
     CHECK(answer != nullptr, "answer {} is another question's", next_ - 1);
     return std::move(*answer);
   }

@@ -8,8 +8,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/time.h"
+#include "model/ids.h"
 #include "model/reason.h"
-#include "sched/plan/plan.h"
+
+namespace muster::sched {
+class ClusterSnapshot;
+struct Plan;
+}  // namespace muster::sched
 
 namespace muster {
 

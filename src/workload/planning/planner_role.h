@@ -12,17 +12,10 @@
 #include "state/cluster_state.h"
 #include "workload/planning/elastic_feed.h"
 #include "workload/planning/plan_report.h"
+#include "workload/planning/plan_result.h"
 #include "workload/planning/snapshot_feed.h"
 
 namespace muster {
-
-/// A plan and the state that it was made from.
-struct PlanResult {
-  Seq seq;
-  std::shared_ptr<const sched::Plan> plan;
-  std::shared_ptr<const PlanReport> report;
-  std::optional<sched::Resize> resize = {};  ///< of an elastic trial's job
-};
 
 class PlannerRole {
  public:
