@@ -12,6 +12,9 @@
 #include <variant>
 #include <vector>
 
+#include "model/agent_message.h"
+#include "model/job.h"
+#include "model/request.h"
 #include "records/testing.h"
 
 namespace muster::fuzz {
@@ -131,7 +134,7 @@ void make_plausible(T& value, Rng& rng) {
   } else if constexpr (is_variant<T>) {
     visit_variant([&](auto& body) { make_plausible(body, rng); }, value);
   } else {
-    std::apply([&](auto&... member) { (make_plausible(member, rng), ...); }, members_of(value));
+    with_members(value, [&](auto&... member) { (make_plausible(member, rng), ...); });
   }
 }
 
@@ -178,9 +181,8 @@ void make_extreme(T& value, Rng& rng, double share) {
   } else if constexpr (is_pair<T>) {
     make_extreme(value.first, rng, share);
     make_extreme(value.second, rng, share);
-  } else if constexpr (requires { members_of(value); }) {
-    std::apply([&](auto&... member) { (make_extreme(member, rng, share), ...); },
-               members_of(value));
+  } else if constexpr (std::is_aggregate_v<T>) {
+    with_members(value, [&](auto&... member) { (make_extreme(member, rng, share), ...); });
   }
 }
 
@@ -198,4 +200,15 @@ Variant draw_any(Rng& rng) {
   return value;
 }
 
+// Compiled in plausible.cc, once for all targets.
+extern template Request draw_any<Request>(Rng& rng);
+extern template ToAgent draw_any<ToAgent>(Rng& rng);
+extern template FromAgent draw_any<FromAgent>(Rng& rng);
+extern template void make_plausible(JobSpec& value, Rng& rng);
+extern template void make_plausible(LaunchStep& value, Rng& rng);
+extern template void make_extreme(JobSpec& value, Rng& rng, double share);
+
 }  // namespace muster::fuzz
+
+extern template void muster::testing::draw(muster::LaunchStep& value, muster::Rng& rng);
+extern template void muster::testing::draw(muster::JobSpec& value, muster::Rng& rng);

@@ -20,6 +20,20 @@ inline constexpr bool testing::kIsRequired<StepLayout> = true;
 
 namespace testing {
 
+// What much of model/ holds is compiled once, in testing.cc.
+extern template void draw(JobSpec& value, Rng& rng);
+extern template void draw(StepSpec& value, Rng& rng);
+extern template void draw(ExperimentSpec& value, Rng& rng);
+extern template void draw(Job& value, Rng& rng);
+extern template void draw(Experiment& value, Rng& rng);
+extern template void draw(ClusterConfig& value, Rng& rng);
+extern template std::string difference(const JobSpec& a, const JobSpec& b);
+extern template std::string difference(const StepSpec& a, const StepSpec& b);
+extern template std::string difference(const ExperimentSpec& a, const ExperimentSpec& b);
+extern template std::string difference(const Job& a, const Job& b);
+extern template std::string difference(const Experiment& a, const Experiment& b);
+extern template std::string difference(const ClusterConfig& a, const ClusterConfig& b);
+
 inline constexpr std::uint64_t kSeeds = 60;
 
 template <class Schema, class T>

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/bitmap.h"
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/id.h"
 #include "base/members.h"
@@ -29,18 +30,35 @@ namespace muster::testing {
 
 // ---- the enumerators of an enum ----
 
-template <auto kValue>
-consteval bool is_named() {
-  return std::string_view(__PRETTY_FUNCTION__).find("kValue = (") == std::string_view::npos;
+/// What the compiler calls the values: "... {muster::JobState::kPending, (muster::JobState)12}".
+/// All of an enum at once, for each name of a template costs the compiler time.
+template <auto... kValues>
+std::string_view names_of_values() {
+  return __PRETTY_FUNCTION__;
+}
+/// Which of the values in such a text are enumerators, in order: those without a cast.
+inline std::vector<bool> are_named(std::string_view text) {
+  text.remove_prefix(text.find_first_of("{<", text.rfind("kValues")) + 1);
+  std::vector<bool> named;
+  for (std::size_t at = 0; at != std::string_view::npos;) {
+    named.push_back(text.substr(at, 1) != "(");
+    at = text.find(", ", at);
+    if (at != std::string_view::npos) at += 2;
+  }
+  return named;
 }
 /// Every enumerator from 0 to 63.
 template <class E>
 std::vector<E> enumerators() {
-  std::vector<E> all;
-  [&]<int... i>(std::integer_sequence<int, i...>) {
-    ((is_named<static_cast<E>(i)>() ? all.push_back(static_cast<E>(i)) : void()), ...);
+  const std::vector<bool> named = []<int... i>(std::integer_sequence<int, i...>) {
+    return are_named(names_of_values<static_cast<E>(i)...>());
   }
   (std::make_integer_sequence<int, 64>());
+  CHECK(named.size() == 64, "the compiler's list of an enum's values");
+  std::vector<E> all;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (named[i]) all.push_back(static_cast<E>(i));
+  }
   return all;
 }
 
@@ -135,11 +153,16 @@ const Kind& held_by(const T& variant) {
   }
 }
 
+inline std::string differs(bool is_equal) { return is_equal ? std::string() : std::string("!"); }
+/// Adds what the member of that number differs in, unless one before it does.
+inline void add_difference(std::string& found, std::size_t number, const std::string& at) {
+  if (found.empty() && !at.empty()) found = "." + std::to_string(number) + at;
+}
+
 /// Returns where the two first differ, as a path of member numbers from 0; empty: they are equal.
 /// Null bytes equal empty ones.
 template <class T>
 std::string difference(const T& a, const T& b) {
-  const auto differs = [](bool is_equal) { return is_equal ? std::string() : std::string("!"); };
   if constexpr (is_vector<T>) {
     if (a.size() != b.size()) return ".size";
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -172,13 +195,10 @@ std::string difference(const T& a, const T& b) {
   } else {
     std::string found;
     std::size_t number = 0;
-    [[maybe_unused]] const auto look = [&](const auto& x, const auto& y) {
-      if (!found.empty()) return;
-      if (auto at = difference(x, y); !at.empty()) found = "." + std::to_string(number) + at;
-      ++number;
-    };
     with_members(a, [&](const auto&... in_a) {
-      with_members(b, [&](const auto&... in_b) { (look(in_a, in_b), ...); });
+      with_members(b, [&](const auto&... in_b) {
+        (add_difference(found, number++, difference(in_a, in_b)), ...);
+      });
     });
     return found;
   }
