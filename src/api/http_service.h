@@ -115,7 +115,4 @@ class HttpService final : public kj::HttpService {
   TcpPeer peer_;
 };
 
-/// Splits a request's target into its decoded path and parameters. Errors: kInvalidArgument.
-Result<HttpRequest> parse_target(std::string_view target);
-
 }  // namespace muster::api

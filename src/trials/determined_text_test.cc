@@ -140,5 +140,23 @@ TEST(DeterminedText, ScriptsFindWhatTheyAreInFiles) {
   EXPECT_EQ(files[3].text, R"({"gpu_uuids": []})");
 }
 
+TEST(TaskNames, AreReadBack) {
+  const std::string cluster = "774aef9f-d754-42e0-8ca0-aee09bf1ed9d";
+  const std::string task = task_name(cluster, ExperimentId(3), TrialId(4'000'000'000));
+  EXPECT_EQ(task.substr(0, 2), "3.");
+  EXPECT_EQ(task.size(), 2U + 36U);
+  EXPECT_EQ(parse_task_name(task)->trial, TrialId(4'000'000'000));
+  const std::string allocation = allocation_name(cluster, ExperimentId(3), TrialId(9), 12);
+  EXPECT_EQ(parse_task_name(allocation)->trial, TrialId(9));
+  EXPECT_EQ(parse_task_name(allocation)->run, 12U);
+  EXPECT_NE(task_name("another", ExperimentId(3), TrialId(9)),
+            task_name(cluster, ExperimentId(3), TrialId(9)));
+  for (const std::string& text :
+       {std::string(), std::string("3"), std::string("3.x"), allocation + "x", allocation + ".1",
+        task.substr(0, 26) + "0001ffffffff"}) {
+    EXPECT_FALSE(parse_task_name(text).has_value()) << text;
+  }
+}
+
 }  // namespace
 }  // namespace muster

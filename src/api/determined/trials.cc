@@ -98,7 +98,7 @@ struct SeriesWish {
   std::size_t points = 1'000;
 };
 
-Result<SeriesWish> wish_of(const HttpRequest& request) {
+Result<SeriesWish> series_wish_of(const HttpRequest& request) {
   SeriesWish wish;
   // Each of them is looked up: an unknown one is an error, not a gap.
   for (const std::string& text : request.parameters("trialIds"))
@@ -173,7 +173,7 @@ Json series_json(const SampledTrial& trial) {
 }
 
 kj::Promise<HttpReply> time_series(ApiPort& port, HttpRequest request) {
-  auto wish = wish_of(request);
+  auto wish = series_wish_of(request);
   if (!wish.has_value()) return error_reply(wish.error());
   auto shared = std::make_shared<const SeriesWish>(std::move(wish).value());
   using All = std::vector<SampledTrial>;

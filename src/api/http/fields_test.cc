@@ -137,5 +137,45 @@ TEST(Fields, AnIdInAPathIsANumberFromOne) {
               "'" + std::string(wrong) + "' is no id of a trial");
 }
 
+TEST(Fields, AreReadInEitherSpelling) {
+  HttpRequest request;
+  request.bytes =
+      R"({"stepsCompleted": "12", "trial_run_id": 3, "note": null, "labels": ["a", 1, "b"], "ids": [1, 0]})";
+  const Json body = body_of(request).value();
+  EXPECT_EQ(whole_field(body, "stepsCompleted"), 12);
+  EXPECT_EQ(whole_field(body, "trialRunId"), 3);
+  EXPECT_EQ(field(body, "note"), nullptr);
+  EXPECT_EQ(texts_field(body, "labels"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_FALSE(ids_field(body, "ids").has_value());
+  for (const char* text :
+       {"1e300", "-1e300", "9223372036854775808", "\"x\"", "\"9223372036854775808\"", "[]"}) {
+    EXPECT_EQ(whole_of(parse_json(text).value()), std::nullopt)
+        << text << " is beyond 64 bits, or no number";
+  }
+  for (const char* text : {"[]", "1", "{"}) {
+    request.bytes = text;
+    EXPECT_FALSE(body_of(request).has_value()) << text;
+  }
+  for (const char* text : {"", "0", "-1", "x", "1x", "4294967296"})
+    EXPECT_FALSE(parse_id(text, "a trial").has_value()) << text;
+}
+
+TEST(Fields, AnIdIsNotCutToItsLastBits) {
+  const auto read = [](const char* text) {
+    return id_field(parse_json(text).value(), "projectId");
+  };
+  EXPECT_EQ(read(R"({"projectId": 7})").value(), 7U);
+  EXPECT_EQ(read(R"({"project_id": "4294967295"})").value(), 4294967295U);
+  for (const char* text : {"{}", R"({"projectId": null})", R"({"projectId": 0})"})
+    EXPECT_EQ(read(text).value(), std::nullopt) << text;
+  for (const char* text :
+       {R"({"projectId": 4294967297})", R"({"projectId": -1})", R"({"projectId": "x"})"})
+    EXPECT_FALSE(read(text).has_value()) << text;
+  EXPECT_EQ(id_parameter(parse_target("/?projectId=3").value(), "projectId").value(), 3U);
+  EXPECT_EQ(id_parameter(parse_target("/").value(), "projectId").value(), 0U);
+  EXPECT_FALSE(
+      id_parameter(parse_target("/?projectId=4294967299").value(), "projectId").has_value());
+}
+
 }  // namespace
 }  // namespace muster::api

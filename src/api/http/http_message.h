@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "model/json.h"
 #include "model/request.h"
 #include "text/token_text.h"
@@ -42,6 +43,9 @@ struct HttpRequest {
   std::vector<std::string> parameters(std::string_view name) const;
   bool has(std::string_view name) const;
 };
+
+/// Splits a request's target into its decoded path and parameters. Errors: kInvalidArgument.
+Result<HttpRequest> parse_target(std::string_view target);
 
 /// Writes a body piece by piece; the promise ends it.
 using StreamBody = std::function<kj::Promise<void>(kj::AsyncOutputStream& out)>;

@@ -70,5 +70,38 @@ TEST(SortList, MovesWhatCannotBeCopied) {
   EXPECT_EQ(*list[0].value + *list[1].value * 10 + *list[2].value * 100, 321);
 }
 
+std::string order_of(const char* target) {
+  struct Item {
+    char name;
+    int rank;
+    std::optional<double> value;
+  };
+  std::vector<Item> items{
+      {'a', 2, 0.5}, {'b', 1, std::nullopt}, {'c', 2, -1}, {'d', 1, std::nan("")}, {'e', 1, 3}};
+  const Status status =
+      sort_list<Item>(parse_target(target).value(), items,
+                      {sort_key<Item>("RANK", [](const Item& one) { return one.rank; }),
+                       number_key<Item>("VALUE", [](const Item& one) { return one.value; })});
+  if (!status.has_value()) return status.error().text();
+  std::string names;
+  for (const Item& one : items) names += one.name;
+  return names;
+}
+
+TEST(ListOrder, IsWhatIsAskedFor) {
+  EXPECT_EQ(order_of("/"), "abcde");
+  EXPECT_EQ(order_of("/?sortBy=SORT_BY_UNSPECIFIED&orderBy=ORDER_BY_UNSPECIFIED"), "abcde");
+  EXPECT_EQ(order_of("/?orderBy=ORDER_BY_DESC"), "edcba");
+  EXPECT_EQ(order_of("/?sortBy=RANK"), "bdeac");
+  EXPECT_EQ(order_of("/?sortBy=RANK&orderBy=ORDER_BY_DESC"), "acbde")
+      << "equal ones stay as they were";
+  EXPECT_EQ(order_of("/?sortBy=VALUE&orderBy=ORDER_BY_ASC"), "caebd")
+      << "what has no number is last";
+  EXPECT_EQ(order_of("/?sortBy=VALUE&orderBy=ORDER_BY_DESC"), "eacbd");
+  EXPECT_EQ(order_of("/?sortBy=NAME"), "sortBy: 'NAME' is not there: give one of RANK, VALUE");
+  EXPECT_EQ(order_of("/?orderBy=down"),
+            "orderBy: 'down' is not there: give one of ORDER_BY_ASC, ORDER_BY_DESC");
+}
+
 }  // namespace
 }  // namespace muster::api

@@ -50,5 +50,28 @@ TEST(Replies, WhatIsMissingSaysSoInDeterminedsWords) {
             "trial 4 not found");
 }
 
+TEST(Replies, PagesEndWhereTheyEnd) {
+  const auto window = [](const char* target, std::size_t total) {
+    const PageWindow found = window_of(parse_target(target).value(), total).value();
+    return std::pair(found.begin, found.end);
+  };
+  using Range = std::pair<std::size_t, std::size_t>;
+  EXPECT_EQ(window("/?limit=2&offset=1", 5), Range(1, 3));
+  EXPECT_EQ(window("/", 5), Range(0, 5));
+  EXPECT_EQ(window("/?offset=9", 5), Range(5, 5));
+  EXPECT_EQ(window("/?offset=-2", 5), Range(3, 5));
+  EXPECT_EQ(window("/?limit=-1", 5), Range(0, 5));
+  EXPECT_EQ(window("/?offset=-9223372036854775808", 5), Range(0, 5));
+  EXPECT_FALSE(window_of(parse_target("/?limit=x").value(), 5).has_value());
+}
+
+TEST(Replies, ErrorsHaveTheStatusOfTheirCode) {
+  EXPECT_EQ(error_reply({ErrorCode::kNotFound, "no", ""}).status, 404U);
+  EXPECT_EQ(error_reply({ErrorCode::kUnimplemented, "no", ""}).status, 501U);
+  EXPECT_EQ(error_reply({ErrorCode::kFailedPrecondition, "no", "way out"}).body,
+            R"({"error": {"code": 9, "reason": "FailedPrecondition", "error": "no: way out"}})");
+  EXPECT_EQ(unauthenticated_reply("who").status, 401U);
+}
+
 }  // namespace
 }  // namespace muster::api
