@@ -123,9 +123,42 @@ struct Search {
   std::uint64_t lines;  ///< 0: any number but none
 };
 
-void measure_searches(const std::string& path, const Written& written) {
+constexpr std::uint64_t kAbsent = ~std::uint64_t{0};  ///< Search::lines of what is not there
+
+void check_found(const Search& one, std::uint64_t lines) {
+  const bool is_right = one.lines == kAbsent ? lines == 0
+                        : one.lines == 0     ? lines > 0
+                                             : lines == one.lines;
+  CHECK(is_right, "{}: {} lines", one.name, lines);
+}
+
+/// Searches three times; `is_cold`: each time with nothing of the files in memory.
+void measure_search(const std::string& path, const Search& one, bool is_cold, std::uint64_t lines) {
   auto store = opened(path);
-  constexpr std::uint64_t kAbsent = ~std::uint64_t{0};
+  std::vector<double> took;
+  Found found;
+  for (int round = 0; round < 3; ++round) {
+    if (is_cold) {
+      store = nullptr;
+      make_cold(path);
+      store = opened(path);
+    }
+    LogQuery query;
+    query.owner = kOwner;
+    query.filter.text = one.text;
+    query.filter.is_regex = one.is_regex;
+    found = search(*store, query, one.is_first_enough);
+    check_found(one, found.lines);
+    took.push_back(found.all_ms);
+  }
+  std::ranges::sort(took);
+  fmt::print(
+      "{:<38} median {:8.3f} ms  worst {:8.3f} ms  ({} of {} lines, {} calls, longest {:.1f} ms)\n",
+      fmt::format("{}{}", one.name, is_cold ? ", cold" : ""), took[1], took[2], found.lines, lines,
+      found.calls, found.worst_call_ms);
+}
+
+void measure_searches(const std::string& path, const Written& written) {
   const Search searches[] = {
       {"rare literal, all matches", "quetzalcoatlus", false, false, 2},
       {"absent literal", "no such words in here", false, false, kAbsent},
@@ -138,33 +171,7 @@ void measure_searches(const std::string& path, const Written& written) {
       {"regex without a literal, absent", "=\\d{7}$", true, false, kAbsent},
   };
   for (const Search& one : searches) {
-    for (const bool is_cold : {false, true}) {
-      std::vector<double> took;
-      Found found;
-      for (int round = 0; round < 3; ++round) {
-        if (is_cold) {
-          store = nullptr;
-          make_cold(path);
-          store = opened(path);
-        }
-        LogQuery query;
-        query.owner = kOwner;
-        query.filter.text = one.text;
-        query.filter.is_regex = one.is_regex;
-        found = search(*store, query, one.is_first_enough);
-        const bool is_right = one.lines == kAbsent ? found.lines == 0
-                              : one.lines == 0     ? found.lines > 0
-                                                   : found.lines == one.lines;
-        CHECK(is_right, "{}: {} lines", one.name, found.lines);
-        took.push_back(found.all_ms);
-      }
-      std::ranges::sort(took);
-      fmt::print(
-          "{:<38} median {:8.3f} ms  worst {:8.3f} ms  ({} of {} lines, {} calls, longest {:.1f} "
-          "ms)\n",
-          fmt::format("{}{}", one.name, is_cold ? ", cold" : ""), took[1], took[2], found.lines,
-          written.lines, found.calls, found.worst_call_ms);
-    }
+    for (const bool is_cold : {false, true}) measure_search(path, one, is_cold, written.lines);
   }
 }
 

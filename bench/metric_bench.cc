@@ -124,6 +124,28 @@ void measure_opening(const Size& size, const std::string& path) {
   CHECK(found == size.reports * 5, "{} values of {}", found, size.reports * 5);
 }
 
+/// Samples a series of so many points, each time with nothing of the file in memory.
+void measure_sampling(const std::string& path, const SeriesQuery& query, const char* name,
+                      std::uint64_t points) {
+  std::vector<double> took;
+  std::size_t shown = 0;
+  const auto is_spike = [](const SampledPoint& point) { return point.value == 1e6; };
+  for (int round = 0; round < 7; ++round) {
+    make_cold(path);
+    const Stopwatch watch;
+    const auto store = opened(path);
+    const auto sampled = store->sample_series(query, 1'000);
+    took.push_back(watch.ms());
+    CHECK(sampled.has_value(), "{}", sampled.error().text());
+    shown = sampled->points.size();
+    CHECK(shown > 0 && shown <= 1'000);
+    CHECK(std::ranges::any_of(sampled->points, is_spike), "the spike is lost");
+  }
+  std::ranges::sort(took);
+  fmt::print("{:<32} median {:8.3f} ms  worst {:8.3f} ms  ({} of {} points, cold, with opening)\n",
+             name, took[took.size() / 2], took.back(), shown, points);
+}
+
 void measure_sample(const Size& size, const std::string& path) {
   const std::uint64_t trial = size.trials + 1;
   const std::uint64_t spike = size.points / 3;
@@ -137,6 +159,7 @@ void measure_sample(const Size& size, const std::string& path) {
     }
     append(*store, batch);
   }
+  store = nullptr;
   const SeriesQuery query{.trial = TrialId(static_cast<std::uint32_t>(trial + 1)),
                           .group = "training",
                           .metric = "loss"};
@@ -147,28 +170,8 @@ void measure_sample(const Size& size, const std::string& path) {
           static_cast<std::int64_t>((spike - std::min<std::uint64_t>(spike, 100'000)) * 10 + 5);
       part.last_steps = part.first_steps + 2'000'000;
     }
-    std::vector<double> took;
-    std::size_t shown = 0;
-    for (int round = 0; round < 7; ++round) {
-      store = nullptr;
-      make_cold(path);
-      const Stopwatch watch;
-      store = opened(path);
-      const auto sampled = store->sample_series(part, 1'000);
-      took.push_back(watch.ms());
-      CHECK(sampled.has_value(), "{}", sampled.error().text());
-      shown = sampled->points.size();
-      CHECK(shown > 0 && shown <= 1'000);
-      CHECK(std::ranges::any_of(sampled->points,
-                                [](const SampledPoint& point) { return point.value == 1e6; }),
-            "the spike is lost");
-    }
-    std::ranges::sort(took);
-    fmt::print(
-        "{:<32} median {:8.3f} ms  worst {:8.3f} ms  ({} of {} points, cold, with opening)\n",
-        is_zoomed ? "sampling a fifth of it" : "sampling a long series", took[took.size() / 2],
-        took.back(), shown,
-        is_zoomed ? std::min<std::uint64_t>(200'000, size.points) : size.points);
+    measure_sampling(path, part, is_zoomed ? "sampling a fifth of it" : "sampling a long series",
+                     is_zoomed ? std::min<std::uint64_t>(200'000, size.points) : size.points);
   }
 }
 

@@ -93,19 +93,21 @@ FreeTable free_at(const ClusterSnapshot& snapshot, const Plan& plan, TimePoint w
   return free;
 }
 
+void check_node(const FreeTable& free, std::uint32_t n) {
+  const NodeFree left = free.at(NodeIndex(n));
+  CHECK(left.cpus >= 0, "node {} lacks {} CPUs", n, -left.cpus);
+  CHECK(left.memory_mib >= 0, "node {} lacks {} MiB", n, -left.memory_mib);
+  for (std::size_t kind = 0; kind < free.kind_count(); ++kind)
+    CHECK(left.gres[kind] >= 0, "node {} lacks kind {}", n, kind);
+}
+
 /// What is free falls only now and where a window begins: looking there is looking everywhere.
 void check_room(const ClusterSnapshot& snapshot, const Plan& plan) {
   std::set<TimePoint> instants = {plan.now};
   for (const Window& window : plan.windows) instants.insert(window.start);
   for (const TimePoint when : instants) {
     const FreeTable free = free_at(snapshot, plan, when, true);
-    for (std::uint32_t n = 0; n < free.node_count(); ++n) {
-      const NodeFree left = free.at(NodeIndex(n));
-      CHECK(left.cpus >= 0, "node {} lacks {} CPUs", n, -left.cpus);
-      CHECK(left.memory_mib >= 0, "node {} lacks {} MiB", n, -left.memory_mib);
-      for (std::size_t kind = 0; kind < free.kind_count(); ++kind)
-        CHECK(left.gres[kind] >= 0, "node {} lacks kind {}", n, kind);
-    }
+    for (std::uint32_t n = 0; n < free.node_count(); ++n) check_node(free, n);
   }
 }
 

@@ -89,6 +89,7 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 #define TRY(expression) MUSTER_TRY(expression, MUSTER_JOIN(try_result_, __COUNTER__))
 #define MUSTER_JOIN(a, b) MUSTER_JOIN_AGAIN(a, b)
 #define MUSTER_JOIN_AGAIN(a, b) a##b
+// NOLINTBEGIN(bugprone-macro-parentheses): `result` is the name that is declared.
 #define MUSTER_TRY(expression, result)                                     \
   __extension__({                                                          \
     auto result = (expression);                                            \
@@ -97,6 +98,7 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
     }                                                                      \
     ::muster::detail::unwrap(std::move(result));                           \
   })
+// NOLINTEND(bugprone-macro-parentheses)
 
 namespace muster::detail {
 template <class T>

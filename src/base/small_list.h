@@ -74,16 +74,17 @@ class SmallList {
     T* place = reinterpret_cast<T*>(bytes_);
     if (count > kInline) {
       place = new T[count];
-      std::memcpy(bytes_, &place, sizeof place);
+      std::memcpy(bytes_, &place, kPointerBytes);
     }
     std::copy_n(values, count, place);
   }
   T* heap() const {
     T* place = nullptr;
-    std::memcpy(&place, bytes_, sizeof place);
+    std::memcpy(&place, bytes_, kPointerBytes);
     return place;
   }
 
+  static constexpr std::size_t kPointerBytes = sizeof(void*);  ///< of one to the values
   alignas(T) char bytes_[kInline * sizeof(T)] = {};
   std::uint32_t size_ = 0;
 };

@@ -70,9 +70,11 @@ class Variant {
   Variant& operator=(Variant&& other) noexcept;
   ~Variant();
 
+  // A Variant is not of its own list: copies never come here.
   template <class T>
-  requires(Kinds::template kIndexOf<std::remove_cvref_t<T>> < Kinds::kSize) Variant(T&& value)
-      : index_(Kinds::template kIndexOf<std::remove_cvref_t<T>>) {  // NOLINT(*-explicit-*)
+  requires(Kinds::template kIndexOf<std::remove_cvref_t<T>> < Kinds::kSize)
+      Variant(T&& value)  // NOLINT(*-explicit-*, bugprone-forwarding-reference-overload)
+      : index_(Kinds::template kIndexOf<std::remove_cvref_t<T>>) {
     ::new (static_cast<void*>(bytes_)) std::remove_cvref_t<T>(std::forward<T>(value));
   }
 
