@@ -11,7 +11,7 @@
 namespace muster::http_scenario {
 namespace {
 
-tl::unexpected<Error> wrong(const std::string& what) {
+tl::unexpected<Error> bad_answer(const std::string& what) {
   return fail(ErrorCode::kInvalidArgument, what);
 }
 
@@ -28,7 +28,7 @@ Result<std::size_t> number_in(std::string_view text, int base) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
   if (error != std::errc() || end != text.data() + text.size())
-    return wrong(fmt::format("'{}' is no size", text));
+    return bad_answer(fmt::format("'{}' is no size", text));
   return number;
 }
 
@@ -36,9 +36,9 @@ Result<std::string> read_chunks(std::string_view& rest) {
   std::string body;
   for (;;) {
     std::string_view line;
-    if (!cut_line(rest, line)) return wrong("the answer breaks off");
+    if (!cut_line(rest, line)) return bad_answer("the answer breaks off");
     const std::size_t size = TRY(number_in(line, 16));
-    if (rest.size() < size + 2) return wrong("the answer breaks off");
+    if (rest.size() < size + 2) return bad_answer("the answer breaks off");
     body += rest.substr(0, size);
     rest.remove_prefix(size + 2);
     if (size == 0) return body;
@@ -46,7 +46,7 @@ Result<std::string> read_chunks(std::string_view& rest) {
 }
 
 Result<std::string> read_sized(std::string_view& rest, std::size_t size) {
-  if (rest.size() < size) return wrong("the answer breaks off");
+  if (rest.size() < size) return bad_answer("the answer breaks off");
   std::string body(rest.substr(0, size));
   rest.remove_prefix(size);
   return body;
@@ -76,13 +76,13 @@ Result<Answer> parse_answer(std::string_view bytes, bool has_body, std::string& 
   Answer answer;
   std::string_view line;
   if (!cut_line(bytes, line) || !line.starts_with(kVersion) || line.size() < kVersion.size() + 3)
-    return wrong("there is no answer");
+    return bad_answer("there is no answer");
   answer.status = static_cast<int>(TRY(number_in(line.substr(kVersion.size(), 3), 10)));
   for (;;) {
-    if (!cut_line(bytes, line)) return wrong("the answer breaks off");
+    if (!cut_line(bytes, line)) return bad_answer("the answer breaks off");
     if (line.empty()) break;
     const std::size_t colon = line.find(':');
-    if (colon == line.npos) return wrong(fmt::format("'{}' is no header", line));
+    if (colon == line.npos) return bad_answer(fmt::format("'{}' is no header", line));
     answer.headers.emplace_back(lower(line.substr(0, colon)),
                                 std::string(trim(line.substr(colon + 1))));
   }
@@ -95,7 +95,7 @@ Result<Json> json_lines(std::string_view body) {
   Json::Array lines;
   while (!body.empty()) {
     const std::size_t end = body.find('\n');
-    if (end == body.npos) return wrong("the last line has no end");
+    if (end == body.npos) return bad_answer("the last line has no end");
     Json line = TRY(parse_json(body.substr(0, end)));
     lines.push_back(std::move(line));
     body.remove_prefix(end + 1);

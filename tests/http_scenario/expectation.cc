@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kShownMax = 1000;
 
-tl::unexpected<Error> wrong(std::string what) {
+tl::unexpected<Error> bad_expectation(std::string what) {
   return fail(ErrorCode::kInvalidArgument, std::move(what));
 }
 
@@ -73,13 +73,13 @@ Result<bool> contains(const Json& value, const Json& wanted) {
     return std::ranges::find(*value.array(), wanted) != value.array()->end();
   if (value.text() != nullptr && wanted.text() != nullptr)
     return value.text()->find(*wanted.text()) != std::string::npos;
-  return wrong("only lists, and texts of texts, contain something");
+  return bad_expectation("only lists, and texts of texts, contain something");
 }
 
 Result<bool> compares(const Json& value, const Json& wanted, std::string_view how) {
   const auto left = value.number();
   const auto right = wanted.number();
-  if (!left || !right) return wrong("only numbers are compared");
+  if (!left || !right) return bad_expectation("only numbers are compared");
   return how == "<" ? *left < *right : *left > *right;
 }
 
@@ -88,18 +88,19 @@ Result<bool> holds(const Json& value, std::string_view how, std::string_view res
   if (how == "is") {
     constexpr std::string_view kKinds[] = {"text", "number", "whole", "list", "object"};
     if (std::ranges::find(kKinds, rest) == std::end(kKinds))
-      return wrong(fmt::format("'{}' is no kind of value", rest));
+      return bad_expectation(fmt::format("'{}' is no kind of value", rest));
     return is_kind(value, rest);
   }
   const auto wanted = parse_json(rest);
-  if (!wanted.has_value()) return wrong(fmt::format("'{}' is no JSON value", rest));
+  if (!wanted.has_value()) return bad_expectation(fmt::format("'{}' is no JSON value", rest));
   if (how == "=") return value == *wanted;
   if (how == "!=") return !(value == *wanted);
   if (how == "contains") return contains(value, *wanted);
   if (how == "lacks") return !TRY(contains(value, *wanted));
   if (how == "<" || how == ">") return compares(value, *wanted, how);
-  if (how != "has") return wrong(fmt::format("'{}' compares nothing", how));
-  if (wanted->whole() == nullptr || !size_of(value)) return wrong("only sizes are counted");
+  if (how != "has") return bad_expectation(fmt::format("'{}' compares nothing", how));
+  if (wanted->whole() == nullptr || !size_of(value))
+    return bad_expectation("only sizes are counted");
   return static_cast<std::int64_t>(*size_of(value)) == *wanted->whole();
 }
 
