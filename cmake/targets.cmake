@@ -50,7 +50,7 @@ endfunction()
 # muster_folder(NAME [COLD] [PRECOMPILED header] [TEST_PRECOMPILED header] [UNITY n] [TEST_UNITY n] [ALONE file...] [LINK lib...]): one library per folder of src/, from its
 # sources, and one test program NAME_test from its *_test.cc. Every file is found by its place, so none can be forgotten.
 # What tests stand on (testing.cc, faulty_*.cc) is muster_NAME_testing: in no header, where each test would compile all of it again.
-# TEST_PRECOMPILED: where it is not the library's with _test. COLD: compiled with MUSTER_COLD_OPTIONS. UNITY n: n sources are compiled at
+# TEST_PRECOMPILED: where it is not model_test. COLD: compiled with MUSTER_COLD_OPTIONS. UNITY n: n sources are compiled at
 # once, which instantiates what they share once and halves the time; they must not define the same name in an anonymous namespace. The
 # sanitizers' presets compile each alone, and so tell what a source forgets to include. TEST_UNITY n: the same of the tests. ALONE file.cc...:
 # sources and tests that cannot share a compilation.
@@ -84,7 +84,7 @@ function(muster_folder name)
     target_compile_options(muster_${name}_testing PRIVATE ${MUSTER_TEST_OPTIONS})
     target_link_libraries(muster_${name}_testing PUBLIC muster_${name} ${ARG_TEST_LINK})
     if(ARG_PRECOMPILED)
-      muster_use_precompiled(muster_${name}_testing ${ARG_PRECOMPILED}_test)
+      muster_use_precompiled(muster_${name}_testing model_test)
     endif()
   endif()
   if(tests AND MUSTER_TESTS)
@@ -94,7 +94,7 @@ function(muster_folder name)
     if(ARG_TEST_PRECOMPILED)
       muster_use_precompiled(${name}_test ${ARG_TEST_PRECOMPILED})
     elseif(ARG_PRECOMPILED)
-      muster_use_precompiled(${name}_test ${ARG_PRECOMPILED}_test)
+      muster_use_precompiled(${name}_test model_test)
     endif()
     target_link_libraries(${name}_test PRIVATE ${support} muster_${name} ${ARG_TEST_LINK} gtest_main gtest)
     muster_link_quickly(${name}_test)

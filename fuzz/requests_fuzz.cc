@@ -3,6 +3,7 @@
 // replay. Input: a seed (8 bytes), then how many requests and which events of nodes lie between
 // them.
 #include "fuzz/fuzz.h"
+#include "fuzz/likely_request.h"
 #include "fuzz/small_cluster.h"
 
 namespace muster::fuzz {

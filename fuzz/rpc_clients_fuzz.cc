@@ -1,6 +1,7 @@
 // What a connection says to the controller's socket for clients, from the first byte on. Seeds:
 // what the commands' own client says, recorded.
 #include "fuzz/fuzz.h"
+#include "fuzz/likely_request.h"
 #include "fuzz/rpc_door.h"
 
 namespace muster::fuzz {

@@ -96,11 +96,4 @@ class SmallCluster final : private GatewayPort {
   std::set<std::uint64_t> unanswered_;  ///< commands
 };
 
-/// A request that is right, of a kind that the wire knows; or one with a few words and numbers of
-/// it changed.
-Request likely_request(Rng& rng);
-/// What of a request arrives at the controller, when a client has sent it: only what the wire has a
-/// field for. Nullopt: it has none for it.
-std::optional<Request> through_the_wire(const Request& request);
-
 }  // namespace muster::fuzz

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/likely_request.h"
 #include "fuzz/small_cluster.h"
 #include "records/testing.h"
 #include "schema/wire.capnp.h"
