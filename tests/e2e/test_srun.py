@@ -182,6 +182,20 @@ def test_gpu_binding(cluster):
     assert refused.code == 255 and "bogus" in refused.err
 
 
+def test_steps_go_by_what_their_job_says_of_gpus(cluster):
+    def seen(step, *options):
+        out = cluster.run("salloc", "-Q", "-N1", "-n2", *options, "sh", "-c", f"{step} -l sh -c 'echo $CUDA_VISIBLE_DEVICES'")
+        assert "no effect" not in out.err
+        return [line.split()[1:] for line in lines(out)]
+
+    assert seen("srun", "--gres=gpu:2", "--gpu-bind=single:1") == [["0"], ["1"]]
+    assert seen("srun", "--gres=gpu:2", "--tres-bind=gres/gpu:map:1,0") == [["1"], ["0"]]
+    assert seen("srun -n2 --ntasks-per-gpu=2", "--gpus-per-task=1") == [["0"], ["0"]], "two tasks on one GPU of the job's two"
+    job = cluster.sbatch("srun -n1 --gpus-per-task=1 echo ran", "--ntasks-per-gpu=1", "--gpus=1", "-o", "ran.out")
+    cluster.wait_ended(job)
+    assert (cluster.work / "ran.out").read_text() == "ran\n"
+
+
 def test_options_about_the_same_gpus_do_not_add_up(cluster):
     def seen(*options):
         out = cluster.run("srun", *options, "sh", "-c", "echo $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES $SLURM_GPUS_ON_NODE")

@@ -71,13 +71,16 @@ ClusterAddress find_cluster() {
   Words paths = {"/etc/muster/slurm.conf", "/etc/slurm/slurm.conf"};
   // A file that was named is the only one that is looked at.
   if (!named.empty()) paths = {named};
+  std::string missing = "no configuration was found";
   for (const std::string& path : paths) {
-    if (const auto text = read_conf_file(path); text.has_value())
-      return scan_conf(path, *text, include_reader(path));
+    const auto text = read_conf_file(path);
+    if (text.has_value()) return scan_conf(path, *text, include_reader(path));
+    missing += fmt::format("{} {}", path == paths.front() ? ":" : " and", text.error().text());
   }
   // Without a file the first place says where the socket would be.
   ClusterAddress none = scan_conf(paths.front(), "");
   none.conf.clear();
+  none.missing = missing + "; SLURM_CONF must name a slurm.conf, as eval \"$(muster env)\" lets it";
   return none;
 }
 
@@ -143,7 +146,10 @@ Result<T> Session::persist(Duration timeout,
       // The connection is in doubt: the next attempt makes a new one.
       drop();
     }
-    // Without a configuration there is no cluster that could come up.
+    // Without a configuration there is no cluster that could come up. The cause has a line of its
+    // own: commands print Slurm's text alone of an answer that does not come.
+    if (cluster_.conf.empty() && !is_cause_told_) console_.error(cluster_.missing);
+    is_cause_told_ = is_cause_told_ || cluster_.conf.empty();
     if (cluster_.conf.empty() || clock_now() >= deadline) return muster::fail(why);
     // Said once, and not by queries, whose callers expect their answer alone.
     if (!is_printed && timeout > kQueryTimeout) {

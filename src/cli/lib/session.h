@@ -20,6 +20,7 @@ namespace muster::cli {
 /// call.
 struct ClusterAddress {
   std::string conf;        ///< the file that was read; empty: none was found
+  std::string missing;     ///< which file was looked for and why it is none; empty: one was read
   std::string controller;  ///< "unix:PATH" or "HOST:PORT"
   std::string cluster_name = "muster";
   bool kills_on_bad_exit = false;  ///< KillOnBadExit
@@ -92,6 +93,7 @@ class Session {
   std::optional<kj::AsyncIoContext> io_;
   std::unique_ptr<ControllerClient> client_;
   std::vector<int> ending_signals_;
+  bool is_cause_told_ = false;  ///< that there is no configuration
 };
 
 /// Returns the job that this command runs in, as its environment says; 0: none.

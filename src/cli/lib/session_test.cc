@@ -48,6 +48,25 @@ TEST(ScanConf, FollowsIncludesAsTheDaemonsDo) {
   EXPECT_TRUE(found.kills_on_bad_exit);
 }
 
+TEST(FindCluster, SaysWhichFileIsMissing) {
+  ::setenv("SLURM_CONF", "/nowhere/slurm.conf", 1);
+  const ClusterAddress found = find_cluster();
+  EXPECT_EQ(found.conf, "");
+  EXPECT_NE(found.missing.find("/nowhere/slurm.conf"), std::string::npos) << found.missing;
+  EXPECT_NE(found.missing.find("muster env"), std::string::npos) << found.missing;
+  const Console console("squeue");
+  Session session(console);
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) {
+    const auto page = session.query(Query());
+    ASSERT_FALSE(page.has_value());
+    EXPECT_EQ(page.error().text(), "Unable to contact slurm controller (connect failure)");
+  }
+  ::unsetenv("SLURM_CONF");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "squeue: error: " + found.missing + "\n")
+      << "once";
+}
+
 /// A session of a cluster whose controller listens on a socket, and nobody behind it answers.
 class SilentController : public ::testing::Test {
  protected:

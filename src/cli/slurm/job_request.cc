@@ -90,12 +90,26 @@ Status check_contradictions(SubmitOptions& options) {
   if (job.request.tasks_per_gpu != 0 && !options.gpus_per_task.empty()) {
     // Only where one of the two is the step's own wish.
     if (is_step && is_written(options, "gpus-per-task") != is_written(options, "ntasks-per-gpu")) {
-      is_written(options, "gpus-per-task") ? void(job.request.tasks_per_gpu = 0)
-                                           : options.gpus_per_task.clear();
+      // What the job said is as if it had not been said: not "none", which it would be if the
+      // option still counted as given.
+      if (is_written(options, "gpus-per-task")) {
+        job.request.tasks_per_gpu = 0;
+        job.given &= ~given_option::kTasksPerGpu;
+      } else {
+        options.gpus_per_task.clear();
+        job.given &= ~given_option::kGpusPerTask;
+      }
     } else {
       return contradiction(
           "--gpus-per-task is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
     }
+  }
+  // Both say what a task has. Source: sbatch(1), --tres-per-task.
+  if (is_written(options, "tres-per-task")) {
+    if (options.has_cpus_of_tres && is_written(options, "cpus-per-task"))
+      return contradiction("--cpus-per-task is mutually exclusive with --tres-per-task=cpu");
+    if (options.has_gpus_of_tres && is_written(options, "gpus-per-task"))
+      return contradiction("--gpus-per-task is mutually exclusive with --tres-per-task=gres/gpu");
   }
   if (!is_step && job.request.tasks_per_gpu != 0 && job.request.tasks_per_node != 0) {
     return contradiction(
@@ -667,12 +681,21 @@ StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
   return step;
 }
 
+void add_step_defaults(Environment& environment, const SubmitOptions& options) {
+  const std::string_view gpu_bind = options.step.get(StepText::kGpuBind);
+  if (!gpu_bind.empty()) set_variable(environment, "SLURM_GPU_BIND", gpu_bind);
+  if (options.job.request.is_overcommit) set_variable(environment, "SLURM_OVERCOMMIT", "1");
+  if (!options.hint.empty()) set_variable(environment, "SLURM_HINT", options.hint);
+}
+
 Result<Environment> exported_environment(const SubmitOptions& options,
                                          const SubmittingProcess& scene) {
   // The file alone: nothing of the caller's environment. Source: sbatch(1), --export-file.
   if (!options.export_file.empty()) {
-    return parse_environment(
+    Environment alone = parse_environment(
         TRY(read_file(options.export_file, kEnvironmentBytesMax, "the export file ")));
+    add_step_defaults(alone, options);
+    return alone;
   }
   // Only where a new job is made from within another: srun in a job wants the job's variables.
   const bool is_nested = options.by != Submitter::kRun && scene.is_inside_job();
@@ -687,10 +710,7 @@ Result<Environment> exported_environment(const SubmitOptions& options,
     // srun within the job exports the same. Source: sbatch(1), SLURM_EXPORT_ENV.
     set_variable(exported.variables, "SLURM_EXPORT_ENV", options.job.get(JobText::kExport));
   }
-  const std::string_view gpu_bind = options.step.get(StepText::kGpuBind);
-  if (!gpu_bind.empty()) set_variable(exported.variables, "SLURM_GPU_BIND", gpu_bind);
-  if (options.job.request.is_overcommit) set_variable(exported.variables, "SLURM_OVERCOMMIT", "1");
-  if (!options.hint.empty()) set_variable(exported.variables, "SLURM_HINT", options.hint);
+  add_step_defaults(exported.variables, options);
   // Slurm's variable for the nice value of whoever submitted.
   set_variable(exported.variables, "SLURM_PRIO_PROCESS", std::to_string(scene.nice));
   if (options.is_login_environment) TRY(add_user_environment(exported.variables));

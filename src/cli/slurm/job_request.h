@@ -37,6 +37,9 @@ JobSpec job_of(const SubmitOptions& options, const SubmittingProcess& scene);
 StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
                  const Words& command);
 
+/// Sets what srun within the job goes by, of options that say how tasks run: SLURM_GPU_BIND,
+/// SLURM_OVERCOMMIT, SLURM_HINT. Requires: completed.
+void add_step_defaults(Environment& environment, const SubmitOptions& options);
 /// Returns what the job's processes inherit: --export or --export-file applied; inside another job
 /// without that job's variables. Errors: kNotFound for an export file that cannot be read.
 Result<Environment> exported_environment(const SubmitOptions& options,

@@ -196,6 +196,7 @@ int hold_allocation(const Console& console, Session& session, const SubmitOption
       scene.is_inside_job() ? without_job_variables(scene.environment) : scene.environment;
   add_allocation_variables(variables, *start.job, nodes_for(session, *start.job), scene,
                            session.cluster().cluster_name, cluster_id_of(session));
+  add_step_defaults(variables, options);
   // The command may write to the same descriptor.
   std::fflush(stdout);
   const auto give_back = [&](ExitStatus exit) {

@@ -168,8 +168,8 @@ Result<Reply> create_step(const Run& run, const StepSpec& step) {
   const bool is_there = run.session.client() != nullptr;
   // Inside a job without any configuration nothing will come up.
   if (!is_there && run.session.cluster().conf.empty()) {
-    return fail(Error{ErrorCode::kUnavailable, no_controller().message,
-                      "no slurm.conf was found: SLURM_CONF or MUSTER_CONF must name it"});
+    return fail(
+        Error{ErrorCode::kUnavailable, no_controller().message, run.session.cluster().missing});
   }
   bool is_printed = false;
   // Looked for only when the answer takes long: busy CPUs and a controller that is away look
@@ -230,7 +230,6 @@ void warn_of_job_options(const Run& run) {
                                                  "mail-user",
                                                  "mincpus",
                                                  "nice",
-                                                 "ntasks-per-gpu",
                                                  "hint",
                                                  "ntasks-per-core",
                                                  "ntasks-per-socket",

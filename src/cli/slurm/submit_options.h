@@ -32,6 +32,8 @@ struct SubmitOptions {
   std::vector<GresAmount> gpus_per_node;
   std::vector<GresAmount> gpus;
   std::vector<GresAmount> gpus_per_task;
+  bool has_cpus_of_tres = false;  ///< --tres-per-task says how many CPUs a task has
+  bool has_gpus_of_tres = false;  ///< and how many GPUs
   bool is_exclusive = false;
   bool is_whole = false;
   bool is_export_given = false;

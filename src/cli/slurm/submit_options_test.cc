@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "cli/lib/testing.h"
@@ -622,7 +624,7 @@ TEST(CompleteRequest, AListOfMoreNodesThanTasksIsCutDown) {
     std::uint32_t count;
     const char* warning;
   };
-  const Case kCases[] = {
+  const Case cases[] = {
       {{"-w", "n[1-2]", "-n1", "x"},
        "n1",
        1,
@@ -647,7 +649,7 @@ TEST(CompleteRequest, AListOfMoreNodesThanTasksIsCutDown) {
       {{"-w", "n[1-2]", "x"}, "n[1-2]", 2, ""},
       {{"-w", "n[1-2]", "-N4", "x"}, "n[1-2]", 4, ""},
   };
-  for (const Case& one : kCases) {
+  for (const Case& one : cases) {
     Read result = read(Submitter::kRun, one.words);
     Words warnings;
     ASSERT_TRUE(complete_request(result.options, warnings).has_value());
@@ -662,7 +664,7 @@ TEST(CompleteRequest, AListOfMoreNodesThanTasksIsCutDown) {
 
 // The places that -B names are as many tasks; what 22.05.8 says for each.
 TEST(CompleteRequest, ExtraNodeInfoMeansATaskForEachPlace) {
-  const std::pair<Words, std::uint32_t> kCases[] = {
+  const std::pair<Words, std::uint32_t> cases[] = {
       {{"-B", "2:2:1"}, 4},
       {{"-B", "2"}, 2},
       {{"-B", "2:2"}, 4},
@@ -675,7 +677,7 @@ TEST(CompleteRequest, ExtraNodeInfoMeansATaskForEachPlace) {
       {{"-B", "2:4:2", "--ntasks-per-node=3"}, 3},
       {{"--sockets-per-node=2", "--cores-per-socket=2"}, 1},
   };
-  for (const auto& [words, count] : kCases)
+  for (const auto& [words, count] : cases)
     EXPECT_EQ(completed(Submitter::kBatch, words).job.request.task_count, count) << words[1];
   EXPECT_EQ(completed(Submitter::kBatch, {"-B", "2:2:1"}).job.request.threads_per_core, 1U);
 }
@@ -689,6 +691,23 @@ TEST(CompleteRequest, TasksPerNodeOnARangeOfNodesNameNoTotal) {
       follows_nodes(completed(Submitter::kBatch, {"-N2-4", "--ntasks-per-node=2", "-n5"}).job));
   EXPECT_FALSE(follows_nodes(completed(Submitter::kBatch, {"-N2", "--ntasks-per-node=2"}).job));
   EXPECT_FALSE(follows_nodes(completed(Submitter::kBatch, {"-N2-4"}).job));
+}
+
+TEST(CompleteRequest, WhatATaskHasIsSaidOnceInWhicheverOrder) {
+  constexpr Submitter kBatch = Submitter::kBatch;
+  for (const Words& words :
+       {Words{"-c1", "--tres-per-task=cpu=2"}, {"--tres-per-task=cpu:2", "-c1"}})
+    EXPECT_NE(refusal_of(kBatch, words)
+                  .find("--cpus-per-task is mutually exclusive with --tres-per-task=cpu\n"),
+              std::string::npos)
+        << refusal_of(kBatch, words);
+  for (const Words& words : {Words{"-n1", "--gpus-per-task=1", "--tres-per-task=gres/gpu=2"},
+                             {"-n1", "--tres-per-task=gres/gpu=2", "--gpus-per-task=1"}})
+    EXPECT_NE(refusal_of(kBatch, words)
+                  .find("--gpus-per-task is mutually exclusive with --tres-per-task=gres/gpu\n"),
+              std::string::npos)
+        << refusal_of(kBatch, words);
+  EXPECT_EQ(refusal_of(kBatch, {"-c1", "-n1", "--tres-per-task=gres/gpu=2"}), "0");
 }
 
 TEST(CompleteRequest, MoreTasksThanTasksPerNodeAllowCountForMore) {
@@ -734,6 +753,24 @@ TEST(JobRequest, FillsWhereItComesFrom) {
   EXPECT_EQ(job.get(JobText::kSubmitLine), "sbatch -n4 x.sh");
   EXPECT_EQ(job.get(JobText::kRlimits), "CORE=0");
   EXPECT_EQ(job.get(JobText::kSubmitHost), "login");
+}
+
+TEST(JobRequest, StepsOfAnyJobGoByHowItsTasksAreToBeBound) {
+  const std::string file = ::testing::TempDir() + "export-file-" + std::to_string(::getpid());
+  std::ofstream(file) << "A=1" << '\0';
+  for (const Words& more : {Words{}, {"--export=NONE"}, {"--export-file=" + file}}) {
+    Words words = {"--gpu-bind=single:1", "--hint=nomultithread"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto exported = exported_environment(completed(Submitter::kBatch, words), test_scene());
+    ASSERT_TRUE(exported.has_value());
+    EXPECT_EQ(get_variable(*exported, "SLURM_GPU_BIND"), "single:1");
+    EXPECT_EQ(get_variable(*exported, "SLURM_HINT"), "nomultithread");
+  }
+  std::filesystem::remove(file);
+  Environment of_allocation;
+  add_step_defaults(of_allocation,
+                    completed(Submitter::kAllocate, {"--tres-bind=gres/gpu:single:1", "-O"}));
+  EXPECT_EQ(of_allocation, (Environment{"SLURM_GPU_BIND=single:1", "SLURM_OVERCOMMIT=1"}));
 }
 
 TEST(JobRequest, NestedSubmissionDropsTheJobsVariables) {

@@ -566,6 +566,7 @@ Status tres_per_task(SubmitOptions& options, Value value) {
   for (const std::string_view part : split_words(value, ',')) {
     if (part.substr(0, 4) == "cpu:" || part.substr(0, 4) == "cpu=") {
       TRY(cpus_per_task(options, part.substr(4)));
+      options.has_cpus_of_tres = true;
     } else if (part.substr(0, 8) == "gres/gpu" || part.substr(0, 8) == "gres:gpu") {
       devices += (devices.empty() ? "" : ",") + std::string(part);
     } else {
@@ -574,6 +575,7 @@ Status tres_per_task(SubmitOptions& options, Value value) {
   }
   if (devices.empty()) return {};
   options.gpus_per_task = TRY(parse_gres(devices));
+  options.has_gpus_of_tres = true;
   options.job.given |= given_option::kGpusPerTask;
   return {};
 }
