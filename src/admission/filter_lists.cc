@@ -18,8 +18,7 @@ Status sort_list(List& list) {
                 fmt::format("give at most {}", kWordsMax));
   }
   std::ranges::sort(list);
-  const auto [first, last] = std::ranges::unique(list);
-  list.erase(first, last);
+  list.erase(std::unique(list.begin(), list.end()), list.end());
   return {};
 }
 

@@ -9,6 +9,7 @@
 
 #include "admission/job_numbers.h"
 #include "base/saturating.h"
+#include "slurm/hostlist.h"
 #include "state/resource_need.h"
 
 namespace muster::admission {
@@ -217,6 +218,13 @@ Status check_names(const ClusterState& state, const ResourceRequest& need) {
                 fmt::format("{} MiB for each GPU, and no GPU is asked for: add --gpus or "
                             "--gres=gpu, or ask by --mem",
                             need.memory_mib));
+  }
+  if (need.max_nodes != 0 && need.required_nodes.size() > need.max_nodes) {
+    return fail(ErrorCode::kInvalidArgument, "Node count specification invalid",
+                fmt::format("{} nodes are required by name ({}), and at most {} may be used: allow "
+                            "as many, or name fewer",
+                            need.required_nodes.size(), compress_hostlist(need.required_nodes),
+                            need.max_nodes));
   }
   for (const auto* names : {&need.required_nodes, &need.excluded_nodes}) {
     for (const std::string& name : *names) {

@@ -38,7 +38,8 @@ Status check_memory(const PartitionConfig& partition, const ResourceRequest& nee
 
 /// Checks that the nodes, generic resources and features that the request names exist in the
 /// cluster, and that it asks for a GPU where it asks for memory by GPU. Whether they suffice is not
-/// checked. Errors: kInvalidArgument. Cost: O(nodes) for each feature.
+/// checked, but for a job that names more nodes than it may have: it could never start. Errors:
+/// kInvalidArgument. Cost: O(nodes) for each feature.
 Status check_names(const ClusterState& state, const ResourceRequest& need);
 
 /// Returns the time from which a job may start once its dependencies, if any, are fulfilled: the

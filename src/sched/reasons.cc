@@ -86,11 +86,12 @@ class Explanation {
     // The partition as it is now goes before what the plan knew of it.
     if (now != PendingReason::kNone) return now;
     // The outcomes rise by shape: found by halves, not by a walk over all.
-    const auto of_shape = std::ranges::equal_range(plan_.outcomes, snapshot_.shape_of(job_.id), {},
-                                                   &ShapeOutcome::shape);
-    for (const ShapeOutcome& outcome : of_shape) {
+    const auto shape = snapshot_.shape_of(job_.id);
+    auto outcome = std::ranges::lower_bound(plan_.outcomes, shape, {}, &ShapeOutcome::shape);
+    for (; outcome != plan_.outcomes.end() && outcome->shape == shape; ++outcome) {
       // The serial tells a shape from one that had its place before.
-      if (outcome.serial == shape_.serial && outcome.partition == partition) return outcome.refusal;
+      if (outcome->serial == shape_.serial && outcome->partition == partition)
+        return outcome->refusal;
     }
     return PendingReason::kNone;
   }

@@ -217,17 +217,31 @@ std::uint32_t Fitter::task_capacity(NodeIndex node, NodeFree free, const Shares&
 }
 
 Shares Fitter::share_capacity(NodeIndex node, NodeFree free) const {
-  Shares shares{};
-  for (std::size_t i = 0; i < demand_.per_job.size(); ++i) {
-    const GresNeed& need = demand_.per_job[i];
-    const std::int64_t room =
-        std::clamp(free_over(need.kinds, free), std::int64_t{0}, std::int64_t{need.count});
-    shares[i] = static_cast<std::uint32_t>(room);
-    // Devices bring CPUs and memory with them (--cpus-per-gpu, --mem-per-gpu): fewer may fit where
-    // all do not.
-    while (shares[i] > 0 && !fits(node, free, 1, shares)) --shares[i];
+  const std::vector<GresNeed>& needs = demand_.per_job;
+  Shares room{};
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    const std::int64_t left =
+        std::clamp(free_over(needs[i].kinds, free), std::int64_t{0}, std::int64_t{needs[i].count});
+    room[i] = static_cast<std::uint32_t>(left);
   }
-  return shares;
+  if (fits(node, free, 1, room)) return room;
+  // Devices bring CPUs and memory with them (--cpus-per-gpu, --mem-per-gpu): fewer may fit where
+  // all do not. Needs grow in step, as the job's numbers of them are to each other: the first would
+  // leave no CPU for the devices of the second.
+  Shares shares{};
+  for (;;) {
+    std::size_t next = needs.size();
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+      const auto is_behind = [&](std::size_t other) {
+        return std::uint64_t{shares[i]} * needs[other].count <
+               std::uint64_t{shares[other]} * needs[i].count;
+      };
+      if (shares[i] < room[i] && (next == needs.size() || is_behind(next))) next = i;
+    }
+    if (next == needs.size()) return shares;
+    ++shares[next];
+    if (!fits(node, free, 1, shares)) room[next] = --shares[next];
+  }
 }
 
 std::vector<GresCount> Fitter::divide_gres(NodeIndex node, NodeFree free, std::uint32_t tasks,

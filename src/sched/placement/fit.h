@@ -64,7 +64,8 @@ class Fitter {
   /// Returns the most tasks that fit, at most the job's own number; 0: none, or too few for the job
   /// to be complete on as many nodes as it may have. Monotone in `free`.
   std::uint32_t task_capacity(NodeIndex node, NodeFree free, const Shares& shares) const;
-  /// Returns the most of each per-job need that fits beside one task.
+  /// Returns the most of each per-job need that fits beside one task. Where they do not all fit,
+  /// each has its part by the job's numbers of them. Cost: a check for each device of the node.
   Shares share_capacity(NodeIndex node, NodeFree free) const;
   /// Returns how many tasks fit into `cpus` usable CPUs of the node; the threads that
   /// --threads-per-core leaves idle are not counted.

@@ -169,6 +169,23 @@ TEST(Fit, SharesAreTheMostThatFitsBesideOneTask) {
   EXPECT_EQ(more.fitter.share_capacity(kNode, more.whole())[0], 3U) << "as many as are wanted";
 }
 
+TEST(Fit, SharesOfSeveralKindsHaveTheirPartOfTheCpus) {
+  ResourceRequest request = on_nodes(1, 2);
+  request.gres_per_job = {{"gpu", "a", 4}, {"gpu", "b", 4}};
+  request.cpus_per_gpu = 1;
+  const std::vector<GresPool> pools = {{"gpu", "a", 4, {}}, {"gpu", "b", 4, {}}};
+  const auto shares = [&](std::uint32_t cpus) {
+    const OneNode fit(with_gpus(cpus, pools), request);
+    const Shares found = fit.fitter.share_capacity(kNode, fit.whole());
+    return std::pair(found[0], found[1]);
+  };
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;
+  EXPECT_EQ(shares(4), Pair(2, 2)) << "the first leaves half of the CPUs";
+  EXPECT_EQ(shares(8), Pair(4, 4));
+  request.gres_per_job[1].count = 12;
+  EXPECT_EQ(shares(4), Pair(1, 3)) << "as the job wants three of one for each of the other";
+}
+
 TEST(Fit, ANodeMayLackWhatIsForFewerNodesThanTheJobHas) {
   ResourceRequest request = on_nodes(3, 3);
   request.gres_per_job = {{"gpu", "", 2}};

@@ -108,7 +108,8 @@ std::optional<sched::Resize> ElasticFeed::look(const ClusterState& state, Snapsh
                             : nullptr;
   };
   // Those that wait come first: they interrupt nobody.
-  std::ranges::stable_partition(all, [](const sched::ElasticJob& job) { return !job.is_running; });
+  std::stable_partition(all.begin(), all.end(),
+                        [](const sched::ElasticJob& job) { return !job.is_running; });
   // A few at a time and in turns: each look plans what would happen.
   // Shifted by kLooks a turn, so that all have their look in size / kLooks turns.
   const std::size_t first = all.size() > kLooks ? (turn_++ * kLooks) % all.size() : 0;

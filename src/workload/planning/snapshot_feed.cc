@@ -7,23 +7,11 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/hash.h"
 #include "state/resource_need.h"
+#include "state/value_hash.h"
 
 namespace muster {
 namespace {
-
-std::uint64_t hash_of(const ResourceRequest& need) {
-  Hasher hasher;
-  hasher.add(need.min_nodes).add(need.max_nodes).add(need.task_count).add(need.tasks_per_node);
-  hasher.add(need.cpus_per_task).add(need.memory_scope).add(need.memory_mib).add(need.is_exclusive);
-  for (const GresAmount& amount : need.gres_per_node)
-    hasher.add(amount.name).add(amount.type).add(amount.count);
-  for (const GresAmount& amount : need.gres_per_job)
-    hasher.add(amount.name).add(amount.type).add(amount.count);
-  for (const std::string& node : need.required_nodes) hasher.add(node);
-  return hasher.digest();
-}
 
 /// The jobs that an event concerns.
 template <class Visit>
@@ -84,7 +72,8 @@ std::shared_ptr<const ResourceRequest> SnapshotFeed::need_of(const Job& job,
                                                              const ClusterState& state) {
   auto need = resource_need(*job.spec, state.partition(partition), state.settings());
   if (!need.has_value()) return nullptr;
-  const std::uint64_t key = hash_of(need.value());
+  // Of all its members: requests that one of them alone tells apart would share a bucket.
+  const std::uint64_t key = value_hash(need.value());
   for (auto [entry, end] = needs_.equal_range(key); entry != end;) {
     // A request lives as long as some job has it; what has expired is removed in passing.
     const auto known = entry->second.lock();

@@ -92,7 +92,7 @@ Result<std::vector<NodeRoom>> candidate_rooms(const ClusterState& state, const J
   };
   required_count = static_cast<std::size_t>(std::ranges::count_if(rooms, is_required));
   // Stable: within each half the order of the job's nodes stays.
-  std::ranges::stable_partition(rooms, is_required);
+  std::stable_partition(rooms.begin(), rooms.end(), is_required);
   return rooms;
 }
 

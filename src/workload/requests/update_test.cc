@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "admission/testing.h"
+#include "slurm/request_text.h"
 #include "slurm/update_keys.h"
 #include "workload/requests/job_requests.h"
 
@@ -165,6 +166,23 @@ TEST(UpdateJob, AnUpdatedJobPassesWhatASubmissionPasses) {
   EXPECT_EQ(refusal_of(log, job, "AdminComment", "mine").code, ErrorCode::kPermissionDenied);
   EXPECT_EQ(change_of(log, job, "AdminComment", "ours", kRoot).spec->get(JobText::kAdminComment),
             "ours");
+}
+
+TEST(UpdateJob, MoreRequiredNodesThanItMayHaveAreRefusedWhicheverIsChanged) {
+  Log log;
+  auto spec = spec_of();
+  spec->request.max_nodes = 1;
+  const Error list = refusal_of(log, log.submit(spec), "ReqNodeList", "n[0-1]");
+  EXPECT_EQ(list.message, "Node count specification invalid");
+  EXPECT_NE(list.detail.find("2 nodes are required by name (n[0-1]), and at most 1"),
+            std::string::npos)
+      << list.detail;
+  auto named = spec_of();
+  named->text.set(JobText::kNodeList, "n[0-1]");
+  ASSERT_TRUE(parse_request(*named).has_value());
+  const JobId job = log.submit(named);
+  EXPECT_EQ(refusal_of(log, job, "NumNodes", "1").message, "Node count specification invalid");
+  EXPECT_EQ(change_of(log, job, "NumNodes", "2").spec->request.max_nodes, 2U);
 }
 
 // ---- priority ----
