@@ -95,7 +95,8 @@ int main_of(int argc, char** argv) {
     lives.add(agents.back()->run(registered));
     if (i % 100 == 99) io.provider->getTimer().afterDelay(20 * kj::MILLISECONDS).wait(io.waitScope);
   }
-  while (registered < count)
+  // Each agent counts itself where it runs.
+  while (registered < count)  // NOLINT(bugprone-infinite-loop)
     io.provider->getTimer().afterDelay(100 * kj::MILLISECONDS).wait(io.waitScope);
   fmt::print("all registered\n");
   std::fflush(stdout);

@@ -11,7 +11,8 @@
 #include <vector>
 
 /// libFuzzer's entry point. Returns 0.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,  // NOLINT(*-naming)
+                                      std::size_t size);
 
 namespace muster::fuzz {
 

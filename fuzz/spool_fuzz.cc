@@ -42,12 +42,12 @@ class Folder {
 }  // namespace
 
 void read_spool(std::string_view log) {
-  static const Folder folder;
-  folder.clear();
-  std::ofstream(folder.path() + "/steps.1.log", std::ios::binary)
+  static const Folder kFolder;
+  kFolder.clear();
+  std::ofstream(kFolder.path() + "/steps.1.log", std::ios::binary)
       .write(log.data(), static_cast<std::streamsize>(log.size()));
   std::vector<Spool::Known> known;
-  auto spool = Spool::open(folder.path(), known);
+  auto spool = Spool::open(kFolder.path(), known);
   if (!spool.has_value()) return;
   for (const Spool::Known& step : known) {
     (void)spool->find_end(step.id);

@@ -299,7 +299,7 @@ void Workload::run_allocation(JobId job) {
   if (world_.rng.chance(0.4)) {
     ReleaseAllocation release;
     release.job = job;
-    call(std::move(release), false, [](const Reply&) {});
+    call(release, false, [](const Reply&) {});
     return;
   }
   call(RenewLease{job}, false, [](const Reply&) {});

@@ -142,7 +142,7 @@ void World::break_link(const LinkRef& link) {
   const auto notice = [&] {
     return Duration::milliseconds(is_known_at_once ? 1 : rng.between(1, 15'000));
   };
-  timeline.after(notice(), [this, link] { link->machine->on_link_broken(link); });
+  timeline.after(notice(), [link] { link->machine->on_link_broken(link); });
   timeline.after(notice(), [this, link] {
     if (controller != nullptr && controller->incarnation() == link->controller)
       controller->agent_lost(link);

@@ -8,7 +8,7 @@ jobs=${2:-$(nproc)}
 command -v clang-tidy >/dev/null || { echo "lint: clang-tidy is not installed; skipped"; exit 0; }
 lint=$build/lint
 cmake --preset release -B "$lint" -DMUSTER_PRECOMPILED=OFF >/dev/null
-cmake --build "$lint" --target records_schema >/dev/null
+cmake --build "$lint" --target records_schema generated/service_archive.cc >/dev/null
 mkdir -p "$lint/clean"
 
 # One line for each: the source, a tab, how it is compiled.
@@ -30,9 +30,9 @@ check_one() {
   mark=$lint/clean/$( (eval "$command" 2>/dev/null; cat .clang-tidy) | sha256sum | cut -d' ' -f1)
   [ -e "$mark" ] && return 0
   # What is compiled at once is included by a file that CMake writes: its sources count as headers there, and being included is no fault. Of
-  # g++'s own options clang says nothing.
+  # g++'s own options clang says nothing; what clang calls -Wconversion has signs in it, which g++'s has not.
   if clang-tidy -p "$lint" --quiet --header-filter='/(src|sim|bench|fuzz|tests|cpp)/.*\.(cc|h|hpp)$' \
-      --checks=-bugprone-suspicious-include --extra-arg=-Wno-unknown-warning-option \
+      --checks=-bugprone-suspicious-include --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-sign-conversion --extra-arg=-Wno-string-concatenation \
       --extra-arg=-Wno-unused-command-line-argument "$source" 2>/dev/null | sed "s|$PWD/||" | tee "$mark.found" | grep -v '^[0-9]* warning' ; then :; fi
   if grep -q 'error:' "$mark.found"; then rm -f "$mark.found"; return 1; fi
   mv "$mark.found" "$mark"

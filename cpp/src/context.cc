@@ -300,7 +300,7 @@ std::string Checkpoint::store(std::int64_t steps_completed,
     throw std::invalid_argument("steps_completed is " + std::to_string(steps_completed) +
                                 "; it counts from 0");
   metadata.insert_or_assign("steps_completed", steps_completed);
-  const std::string uuid = new_uuid();
+  std::string uuid = new_uuid();
   chief.checkpoints->announce(uuid);
   try {
     write(state_.storage->begin(uuid));

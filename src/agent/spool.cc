@@ -201,7 +201,7 @@ Status Spool::adopt(const Identity& identity) {
   const std::uint64_t known_before = known_damage_;
   if (!identity.has_lost_records) known_damage_ = all_damage();
   const Status recorded = append(identity_record());
-  const Status synced = recorded.has_value() ? sync() : recorded;
+  Status synced = recorded.has_value() ? sync() : recorded;
   if (synced.has_value()) return synced;
   // Memory says what the disk says: the next agent will know no more.
   identity_ = before;

@@ -459,13 +459,14 @@ kj::Promise<void> HttpService::answer_caller(HttpRequest request, GivenToken giv
                    ? bodies_.open(fmt::format("user {}", caller->identity.user.value()),
                                   caller->identity.is_operator)
                    : bodies_.open(fmt::format("peer {}", peer_.name));
-  auto read = read_body({exchange.body, port_.timer()}, {most, *share});
+  auto& held = *share;
+  auto read = read_body({exchange.body, port_.timer()}, {most, held});
   // The whole body of a stranger has one deadline; of a caller each piece has one.
   if (!caller.has_value()) read = port_.timer().timeoutAfter(kStrangerBodyTimeout, kj::mv(read));
   return read
       .then(
           [this, request = std::move(request), caller = std::move(caller), most,
-           &held = *share](std::optional<std::string> bytes) mutable -> kj::Promise<HttpReply> {
+           &held](std::optional<std::string> bytes) mutable -> kj::Promise<HttpReply> {
             if (!bytes && held.was_refused()) {
               return error_reply({ErrorCode::kResourceExhausted, "too much is being sent at once",
                                   "wait until some of what is being sent has been answered"});

@@ -63,12 +63,12 @@ TEST(Result, AnErrorWithoutADetailIsItsMessageAlone) {
 }
 
 TEST(Result, CodesKeepTheirNumbersAndHaveNamesOfTheirOwn) {
-  const std::pair<int, const char*> kCodes[] = {
+  const std::pair<int, const char*> codes[] = {
       {1, "invalid_argument"},    {2, "not_found"},         {3, "already_exists"},
       {4, "failed_precondition"}, {5, "permission_denied"}, {6, "resource_exhausted"},
       {7, "unavailable"},         {8, "deadline_exceeded"}, {9, "conflict"},
       {10, "corruption"},         {11, "unimplemented"},    {12, "internal"}};
-  for (const auto& [number, name] : kCodes)
+  for (const auto& [number, name] : codes)
     EXPECT_EQ(error_code_name(static_cast<ErrorCode>(number)), name);
   EXPECT_EQ(static_cast<int>(ErrorCode::kInvalidArgument), 1);
   EXPECT_EQ(static_cast<int>(ErrorCode::kUnavailable), 7);

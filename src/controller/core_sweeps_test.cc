@@ -441,7 +441,7 @@ struct LargeNodes : Rig {
     plan();
   }
   static std::shared_ptr<ClusterConfig> config() {
-    const auto config = testing::config_of(2);
+    auto config = testing::config_of(2);
     for (NodeConfig& node : config->nodes) node.cpus = node.cores_per_socket = 1000;
     return config;
   }

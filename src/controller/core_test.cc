@@ -377,7 +377,7 @@ TEST(CoreJob, AThrottleThatWasLoweredSinceThePlanHoldsForElementsOfTheirOwn) {
       rig.done(UpdateObject{
                    UpdateKind::kJob, std::to_string(array.value()), {{"ArrayTaskThrottle", "1"}}})
           .error);
-  rig.core.on_plan(std::move(*planned), rig.now);
+  rig.core.on_plan(*planned, rig.now);
   rig.core.end_turn(rig.now);
   rig.flush();
   std::size_t running = 0;

@@ -145,7 +145,7 @@ void Rig::step_done(std::uint32_t node, const StepId& step, ExitStatus exit) {
 
 void Rig::plan() {
   while (auto result = planner->plan(now)) {
-    core.on_plan(std::move(*result), now);
+    core.on_plan(*result, now);
     flush();
   }
 }

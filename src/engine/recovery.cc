@@ -94,7 +94,8 @@ void restore_slice(ClusterState& state, records::Slice slice) {
     state.restore_cluster(
         std::move(cluster.settings), std::move(cluster.partitions), cluster.epoch,
         {cluster.next_job, cluster.next_blob, cluster.next_experiment, cluster.next_trial},
-        cluster.time, std::move(cluster.cluster_id), cluster.rules);
+        cluster.time, std::move(cluster.cluster_id));
+    state.restore_rules(cluster.rules);
     for (std::size_t kind = 0; kind < std::min(cluster.next_documents.size(), kDocumentKinds);
          ++kind) {
       state.restore_next_document(static_cast<DocumentKind>(kind), cluster.next_documents[kind]);

@@ -232,7 +232,8 @@ kj::Promise<Command> Gateway::with_past(Command command, std::vector<JobId> jobs
       std::ranges::transform(page->jobs, std::back_inserter(known->ended), past_end_of);
     return kj::READY_NOW;
   };
-  return query_history(command.identity, std::move(query), collect)
+  const Identity identity = command.identity;
+  return query_history(identity, std::move(query), collect)
       .then([known, command = std::move(command),
              jobs = std::move(jobs)](std::optional<Error> error) mutable {
         // Half of an array says nothing: the terms stay undecided then, and the core says so.

@@ -28,15 +28,15 @@ TEST(JobState, FlagsWinOverTheState) {
 
 TEST(JobState, NumbersAndWordsAreSlurms) {
   // Source: slurm/slurm.h, enum job_states; squeue(1), JOB STATE CODES.
-  const std::pair<const char*, const char*> kStates[] = {
+  const std::pair<const char*, const char*> states[] = {
       {"PENDING", "PD"},   {"RUNNING", "R"},    {"SUSPENDED", "S"}, {"COMPLETED", "CD"},
       {"CANCELLED", "CA"}, {"FAILED", "F"},     {"TIMEOUT", "TO"},  {"NODE_FAIL", "NF"},
       {"PREEMPTED", "PR"}, {"BOOT_FAIL", "BF"}, {"DEADLINE", "DL"}, {"OUT_OF_MEMORY", "OOM"}};
-  for (std::size_t i = 0; i < std::size(kStates); ++i) {
+  for (std::size_t i = 0; i < std::size(states); ++i) {
     const auto state = static_cast<JobState>(i);
-    EXPECT_EQ(job_state_name(state), kStates[i].first);
-    EXPECT_EQ(job_state_code(state), kStates[i].second);
-    EXPECT_EQ(shown_state_name(state, 0), kStates[i].first);
+    EXPECT_EQ(job_state_name(state), states[i].first);
+    EXPECT_EQ(job_state_code(state), states[i].second);
+    EXPECT_EQ(shown_state_name(state, 0), states[i].first);
     EXPECT_EQ(is_finished(state), i >= 3);
   }
 }

@@ -1,5 +1,5 @@
-// What model.h has, with the gateway and what handlers of HTTP read and answer. The daemon's threads
-// and the simulator, which drive a controller, use it, too.
+// What model.h has, with the gateway and what handlers of HTTP read and answer. The daemon's
+// threads and the simulator, which drive a controller, use it, too.
 #pragma once
 
 #include "api/http/fields.h"

@@ -189,6 +189,7 @@ void read_optional(Wire wire, std::optional<T>& value) {
 #define MUSTER_READ_O(member, Name) \
   if (reader.getHas##Name()) read_optional(reader.get##Name(), value.member);
 
+// NOLINTBEGIN(bugprone-macro-parentheses): they are names of types.
 #define RECORD(Type, Schema, FIELDS)                                                       \
   void write(Schema::Builder builder, const Type& value) {                                 \
     FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O) \
@@ -196,3 +197,4 @@ void read_optional(Wire wire, std::optional<T>& value) {
   void read(Schema::Reader reader, Type& value) {                                          \
     FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)      \
   }
+// NOLINTEND(bugprone-macro-parentheses)

@@ -16,9 +16,11 @@
 
 namespace muster::records {
 
+// NOLINTBEGIN(bugprone-macro-parentheses): they are names of types.
 #define DECLARE_RECORD(Type, Schema)                      \
   void write(Schema::Builder builder, const Type& value); \
   void read(Schema::Reader reader, Type& value);
+// NOLINTEND(bugprone-macro-parentheses)
 
 DECLARE_RECORD(Error, schema::Error)
 DECLARE_RECORD(StepId, schema::StepId)

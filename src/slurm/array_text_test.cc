@@ -13,7 +13,7 @@ std::string read_back(std::string_view text) {
 }
 
 TEST(ArrayText, ReadsAndPrintsCompactly) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"0-15%4", "0-15%4"},
       {"1,3,5-7", "1,3,5-7"},
       {"0,2,4-6", "0,2,4-6"},
@@ -29,7 +29,7 @@ TEST(ArrayText, ReadsAndPrintsCompactly) {
       {"1-3%0", "1-3"},
       {"0-20:2,21", "0,2,4,6,8,10,12,14,16,18,20-21"},
   };
-  for (const auto& [text, printed] : kCases) EXPECT_EQ(read_back(text), printed) << text;
+  for (const auto& [text, printed] : cases) EXPECT_EQ(read_back(text), printed) << text;
 }
 
 TEST(ArrayText, RefusesOtherTexts) {

@@ -32,7 +32,7 @@ class Words {
     is_escaped_ = false;
     if (quote_ == 0 && is_blank(c)) {
       end_word();
-    } else if (is_taken_as_is) {
+    } else if (is_taken_as_is) {  // NOLINT(bugprone-branch-clone): before what it would mean
       add(c);
     } else if (c == '\\') {
       is_escaped_ = true;

@@ -21,7 +21,7 @@ std::string directives(const std::string& head) {
 TEST(BatchScript, ChecksAsSbatchDoes) {
   EXPECT_TRUE(check_batch_script("#!/bin/sh\ntrue\n", 1000).has_value());
   EXPECT_TRUE(check_batch_script("#!/bin/sh\necho a\rb\n", 0).has_value());
-  const std::pair<std::string, const char*> kCases[] = {
+  const std::pair<std::string, const char*> cases[] = {
       {"", "Batch script is empty!"},
       {" \n\t\n", "Batch script contains only whitespace!"},
       {"echo\n",
@@ -35,7 +35,7 @@ TEST(BatchScript, ChecksAsSbatchDoes) {
       {"#!/bin/sh\n" + std::string(100, 'x'),
        "Pathname of a file, directory or other parameter too long"},
   };
-  for (const auto& [script, message] : kCases)
+  for (const auto& [script, message] : cases)
     EXPECT_EQ(check_batch_script(script, 100).error().message, message);
 }
 

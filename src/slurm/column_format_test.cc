@@ -19,7 +19,7 @@ std::string shown(const Result<ColumnFormat>& format) {
 }
 
 TEST(ColumnFormat, ReadsShortFormats) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"%.18i %.9P|%j", "^^ .18i| | .9P||| -j||"},
       {"%i", "^^ -i||"},
       {"id=%8i;", "^id=^ 8i|;|"},
@@ -29,7 +29,7 @@ TEST(ColumnFormat, ReadsShortFormats) {
       {"", "^^"},
       {"%0j", "^^ 0j||"},
   };
-  for (const auto& [text, expected] : kCases)
+  for (const auto& [text, expected] : cases)
     EXPECT_EQ(shown(parse_short_format(text)), expected) << text;
   for (const char* bad : {"%", "%8", "%.", "%-8j", "% j", "%99999i", "%i %"}) {
     EXPECT_EQ(shown(parse_short_format(bad)), "Invalid format specification") << bad;

@@ -13,7 +13,7 @@ std::string read_back_dependency(std::string_view text) {
 }
 
 TEST(DependencyText, ReadsEveryKind) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"", ""},
       {"afterok:12", "afterok:12(unfulfilled)"},
       {"AfterOK:12:13,afterany:14_3",
@@ -23,7 +23,7 @@ TEST(DependencyText, ReadsEveryKind) {
       {"singleton", "singleton(unfulfilled)"},
       {"afterok:12_*", "afterok:12(unfulfilled)"},
   };
-  for (const auto& [text, printed] : kCases) EXPECT_EQ(read_back_dependency(text), printed) << text;
+  for (const auto& [text, printed] : cases) EXPECT_EQ(read_back_dependency(text), printed) << text;
 }
 
 TEST(DependencyText, KeepsTheParts) {

@@ -8,12 +8,12 @@ namespace muster {
 namespace {
 
 TEST(DurationText, ReadsEveryForm) {
-  const std::pair<const char*, std::int64_t> kCases[] = {
+  const std::pair<const char*, std::int64_t> cases[] = {
       {"5", 300},       {"1:30", 90},      {"90:00", 5400},       {"1:02:03", 3723},
       {"2-12", 216000}, {"1-2:30", 95400}, {"1-02:03:04", 93784}, {"0", 0},
       {" 30 ", 1800},   {"0:90", 90},      {"1-", 86400},         {"4294967294", 257698037640},
   };
-  for (const auto& [text, seconds] : kCases) {
+  for (const auto& [text, seconds] : cases) {
     EXPECT_EQ(parse_duration(text).value(), Duration::seconds(seconds)) << text;
   }
   for (const char* text : {"UNLIMITED", "infinite", "-1"}) {
@@ -45,7 +45,7 @@ TEST(DurationText, PrintsBothForms) {
     const char* shorter;
     const char* padded;
   };
-  const Case kCases[] = {
+  const Case cases[] = {
       {Duration::seconds(0), "0:00", "00:00:00"},
       {Duration::seconds(5), "0:05", "00:00:05"},
       {Duration::minutes(1), "1:00", "00:01:00"},
@@ -57,7 +57,7 @@ TEST(DurationText, PrintsBothForms) {
       {Duration::seconds(-1), "INVALID", "INVALID"},
       {Duration::milliseconds(1999), "0:01", "00:00:01"},
   };
-  for (const Case& c : kCases) {
+  for (const Case& c : cases) {
     EXPECT_EQ(short_duration_text(c.duration), c.shorter);
     EXPECT_EQ(padded_duration_text(c.duration), c.padded);
   }

@@ -40,7 +40,7 @@ TEST(EnvironmentText, SingleVariables) {
 }
 
 TEST(EnvironmentText, ExportLetsThroughWhatTheManualSays) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"", "PATH=/bin A=1 SLURM_CONF=/c SPANK_X=y EMPTY="},
       {"all", "PATH=/bin A=1 SLURM_CONF=/c SPANK_X=y EMPTY="},
       {"NONE", "SLURM_CONF=/c SPANK_X=y +login"},
@@ -52,7 +52,7 @@ TEST(EnvironmentText, ExportLetsThroughWhatTheManualSays) {
       {"SLURM_JWT", "SLURM_CONF=/c SPANK_X=y +login"},
       {"NIL,SLURM_JWT=mine", "SLURM_CONF=/c SPANK_X=y SLURM_JWT=mine +login"},
   };
-  for (const auto& [text, expected] : kCases) EXPECT_EQ(exported(text), expected) << text;
+  for (const auto& [text, expected] : cases) EXPECT_EQ(exported(text), expected) << text;
 }
 
 TEST(EnvironmentText, RefusesWhatIsNoName) {
@@ -67,7 +67,7 @@ TEST(EnvironmentText, ManyVariablesOfAClientAreSetInOneGo) {
   ASSERT_TRUE(set_variables(environment, assignments).has_value());
   EXPECT_EQ(environment, (Environment{"A=1", "B=x=y", "A=3", "C=4"}));
   for (const std::string& wrong :
-       {std::string("=1"), std::string("A\0B=1", 6), std::string("A=1\0B=2", 7)}) {
+       {std::string("=1"), std::string("A\0B=1", 5), std::string("A=1\0B=2", 7)}) {
     const auto refused = set_variables(environment, std::vector<std::string>{wrong});
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);

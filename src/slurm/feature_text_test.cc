@@ -22,7 +22,7 @@ std::string alternatives(std::string_view text) {
 }
 
 TEST(FeatureText, BecomesAlternatives) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"", ""},
       {"gpu", "gpu"},
       {"b&a", "a b"},
@@ -36,7 +36,7 @@ TEST(FeatureText, BecomesAlternatives) {
       {"a&a|a", "a"},
       {" a & b ", "a b"},
   };
-  for (const auto& [text, expected] : kCases) EXPECT_EQ(alternatives(text), expected) << text;
+  for (const auto& [text, expected] : cases) EXPECT_EQ(alternatives(text), expected) << text;
 }
 
 TEST(FeatureText, RefusesOtherTexts) {

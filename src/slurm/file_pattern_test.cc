@@ -20,7 +20,7 @@ FilePatternValues array_task() {
 }
 
 TEST(FilePattern, ReplacesEverySymbol) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"slurm-%j.out", "slurm-34.out"},
       {"%A_%a", "12_25"},
       {"%b", "5"},
@@ -46,7 +46,7 @@ TEST(FilePattern, ReplacesEverySymbol) {
       {"%%j", "%j"},
       {"%4J", "0034.0"},
   };
-  for (const auto& [pattern, name] : kCases)
+  for (const auto& [pattern, name] : cases)
     EXPECT_EQ(expand_file_pattern(pattern, array_task()), name) << pattern;
 }
 

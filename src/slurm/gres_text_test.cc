@@ -15,7 +15,7 @@ std::string gpus(std::string_view text) {
 }
 
 TEST(GresText, ReadsGres) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"gpu", "gpu:1"},
       {"gpu:2", "gpu:2"},
       {"gpu:h100", "gpu:h100:1"},
@@ -30,7 +30,7 @@ TEST(GresText, ReadsGres) {
       {"gpu:0", ""},
       {"NONE", ""},
   };
-  for (const auto& [text, canonical] : kCases) EXPECT_EQ(gres(text), canonical) << text;
+  for (const auto& [text, canonical] : cases) EXPECT_EQ(gres(text), canonical) << text;
 }
 
 TEST(GresText, KeepsTheOrderWhereItMatters) {

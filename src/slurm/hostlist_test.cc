@@ -19,7 +19,7 @@ std::string compressed(std::string_view names) { return compress_hostlist(split_
 std::string sorted(std::string_view names) { return sorted_hostlist(split_list(names, ' ')); }
 
 TEST(Hostlist, ExpandsAsSlurmDoes) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"", ""},
       {"login", "login"},
       {"n[1-3]", "n1 n2 n3"},
@@ -41,7 +41,7 @@ TEST(Hostlist, ExpandsAsSlurmDoes) {
       {"a[1-2]b[3-4]c,d,", "a1b3c a1b4c a2b3c a2b4c d"},
       {"node[0,3-4,8],linux,linux[2,5]", "node0 node3 node4 node8 linux linux2 linux5"},
   };
-  for (const auto& [text, names] : kCases) EXPECT_EQ(expanded(text), names) << text;
+  for (const auto& [text, names] : cases) EXPECT_EQ(expanded(text), names) << text;
 }
 
 TEST(Hostlist, RefusesWhatIsNoList) {
@@ -64,7 +64,7 @@ TEST(Hostlist, HoldsAtMost64KHosts) {
 }
 
 TEST(Hostlist, CompressesInTheGivenOrder) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"node0 node3 node4 node8 linux linux2 linux5 node4 node12 node15 linux8 linux23",
        "node[0,3-4,8],linux,linux[2,5],node[4,12,15],linux[8,23]"},
       {"", ""},
@@ -85,7 +85,7 @@ TEST(Hostlist, CompressesInTheGivenOrder) {
       {"n99999999999999999999 n99999999999999999998",
        "n99999999999999999999,n99999999999999999998"},
   };
-  for (const auto& [names, text] : kCases) EXPECT_EQ(compressed(names), text) << names;
+  for (const auto& [names, text] : cases) EXPECT_EQ(compressed(names), text) << names;
 }
 
 TEST(Hostlist, SortsByPrefixThenWidthThenNumberAndDropsDoubles) {

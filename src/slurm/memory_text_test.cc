@@ -8,11 +8,11 @@ namespace muster {
 namespace {
 
 TEST(MemoryText, ReadsUnits) {
-  const std::pair<const char*, std::uint64_t> kCases[] = {
+  const std::pair<const char*, std::uint64_t> cases[] = {
       {"512", 512}, {"512M", 512}, {"4G", 4096}, {"4gb", 4096}, {"1T", 1 << 20}, {"1P", 1 << 30},
       {"1K", 1},    {"1024k", 1},  {"1025K", 2}, {"0", 0},      {" 8G ", 8192},
   };
-  for (const auto& [text, mib] : kCases) EXPECT_EQ(parse_memory(text).value(), mib) << text;
+  for (const auto& [text, mib] : cases) EXPECT_EQ(parse_memory(text).value(), mib) << text;
 }
 
 TEST(MemoryText, RefusesOtherTexts) {

@@ -22,7 +22,7 @@ std::string read(std::string_view text, TimeDirection direction = TimeDirection:
 }
 
 TEST(TimeText, ReadsWhatUsersWriteForTheFuture) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"now", "2026-08-19T13:30:15"},
       {"NOW+60", "2026-08-19T13:31:15"},
       {"now+1hour", "2026-08-19T14:30:15"},
@@ -61,7 +61,7 @@ TEST(TimeText, ReadsWhatUsersWriteForTheFuture) {
       {"1970-01-01-00:00:01", "1970-01-01T00:00:01"},
       {"uts86400", "1970-01-02T00:00:00"},
   };
-  for (const auto& [text, iso] : kCases) EXPECT_EQ(read(text), iso) << text;
+  for (const auto& [text, iso] : cases) EXPECT_EQ(read(text), iso) << text;
 }
 
 TEST(TimeText, LooksBackForTheAccountingCommands) {

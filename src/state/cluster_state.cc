@@ -102,7 +102,8 @@ void ClusterState::copy_from(const ClusterState& other) {
   if (!other.is_configured_) return;
   // In the order of a checkpoint's slices.
   restore_cluster(other.settings_, other.partitions_, other.epoch_, other.next_ids(), other.time_,
-                  other.cluster_id_, other.rules_);
+                  other.cluster_id_);
+  restore_rules(other.rules_);
   std::vector<NodeConfig> configs;
   std::vector<NodeStatus> statuses;
   for (const Node& node : other.nodes_.all()) {
@@ -132,13 +133,11 @@ void ClusterState::copy_from(const ClusterState& other) {
 
 void ClusterState::restore_cluster(ClusterSettings settings,
                                    std::vector<PartitionConfig> partitions, Epoch epoch,
-                                   const NextIds& next, TimePoint time, std::string cluster_id,
-                                   std::uint32_t rules) {
+                                   const NextIds& next, TimePoint time, std::string cluster_id) {
   settings_ = std::move(settings);
   partitions_ = std::move(partitions);
   epoch_ = epoch;
   cluster_id_ = std::move(cluster_id);
-  rules_ = rules;
   next_job_ = next.job;
   next_blob_ = next.blob;
   next_experiment_ = next.experiment;

@@ -109,13 +109,13 @@ class ClusterState {
   };
   NextIds next_ids() const { return {next_job_, next_blob_, next_experiment_, next_trial_}; }
 
-  // A fresh state is restored from a checkpoint in this order: cluster, nodes, blobs, experiments,
-  // trials, checkpoints, collections, documents, jobs, answers (oldest first), and the number of
-  // the batch that the checkpoint ends with. Hashes and what nodes have given to jobs are computed
-  // anew.
+  // A fresh state is restored from a checkpoint in this order: cluster and rules, nodes, blobs,
+  // experiments, trials, checkpoints, collections, documents, jobs, answers (oldest first), and the
+  // number of the batch that the checkpoint ends with. Hashes and what nodes have given to jobs are
+  // computed anew.
   void restore_cluster(ClusterSettings settings, std::vector<PartitionConfig> partitions,
-                       Epoch epoch, const NextIds& next, TimePoint time, std::string cluster_id,
-                       std::uint32_t rules);
+                       Epoch epoch, const NextIds& next, TimePoint time, std::string cluster_id);
+  void restore_rules(std::uint32_t rules) { rules_ = rules; }
   void restore_seq(Seq seq) { seq_ = seq; }
   /// Restores the nodes. Requires: one status for each configuration.
   void restore_nodes(const std::vector<NodeConfig>& configs, std::vector<NodeStatus> statuses);

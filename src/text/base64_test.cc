@@ -9,14 +9,14 @@ namespace {
 
 TEST(Base64, WritesWhatTheStandardDoes) {
   // Source: RFC 4648, section 10.
-  const std::pair<const char*, const char*> kVectors[] = {{"", ""},
-                                                          {"f", "Zg=="},
-                                                          {"fo", "Zm8="},
-                                                          {"foo", "Zm9v"},
-                                                          {"foob", "Zm9vYg=="},
-                                                          {"fooba", "Zm9vYmE="},
-                                                          {"foobar", "Zm9vYmFy"}};
-  for (const auto& [bytes, text] : kVectors) {
+  const std::pair<const char*, const char*> vectors[] = {{"", ""},
+                                                         {"f", "Zg=="},
+                                                         {"fo", "Zm8="},
+                                                         {"foo", "Zm9v"},
+                                                         {"foob", "Zm9vYg=="},
+                                                         {"fooba", "Zm9vYmE="},
+                                                         {"foobar", "Zm9vYmFy"}};
+  for (const auto& [bytes, text] : vectors) {
     EXPECT_EQ(base64_text(bytes), text);
     EXPECT_EQ(parse_base64(text).value(), bytes);
   }

@@ -21,11 +21,11 @@ TEST(JsonReader, KeepsWhatTheTextSays) {
 }
 
 TEST(JsonReader, AnyValueIsADocument) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"null", "null"}, {" true\n", "true"}, {"\"\"", "\"\""},    {"[]", "[]"},
       {"{}", "{}"},     {"-0", "0"},         {"-0.0", "-0.0"},    {"1.0", "1.0"},
       {"1e2", "100.0"}, {"0.1", "0.1"},      {"5e-324", "5e-324"}};
-  for (const auto& [text, written] : kCases) EXPECT_EQ(read(text), written) << text;
+  for (const auto& [text, written] : cases) EXPECT_EQ(read(text), written) << text;
 }
 
 TEST(JsonReader, WholeNumbersAreWholeAsFarAsTheyFit) {

@@ -15,7 +15,7 @@ TEST(UserPattern, WhatRe2TakesIsTaken) {
 }
 
 TEST(UserPattern, WhatIsWrongIsNamed) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"a(b", "missing ): a(b"},
       {"a)b", "unexpected ): a)b"},
       {"[z-a]", "invalid character class range: z-a"},
@@ -25,7 +25,7 @@ TEST(UserPattern, WhatIsWrongIsNamed) {
       {"(a)\\1", "invalid escape sequence: \\1"},
       {"a{1,1001}", "invalid repetition size: {1,1001}"},
       {"\xff", "invalid UTF-8"}};
-  for (const auto& [pattern, why] : kCases) {
+  for (const auto& [pattern, why] : cases) {
     const Status refused = check_pattern(pattern);
     ASSERT_FALSE(refused.has_value()) << pattern;
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);

@@ -29,13 +29,13 @@ TEST(WebTime, UnsetAndNeverAreEmpty) {
 
 TEST(WebTime, ReadsTheExamplesOfTheStandard) {
   // Source: RFC 3339, section 5.8; the seconds by `date -u -d TEXT +%s`.
-  const std::pair<const char*, std::int64_t> kExamples[] = {
+  const std::pair<const char*, std::int64_t> examples[] = {
       {"1985-04-12T23:20:50.52Z", 482'196'050'520'000},
       {"1996-12-19T16:39:57-08:00", 851'042'397'000'000},
       {"1990-12-31T23:59:60Z", 662'688'000'000'000},
       {"1990-12-31T15:59:60-08:00", 662'688'000'000'000},
       {"1937-01-01T12:00:27.87+00:20", -1'041'337'172'130'000}};
-  for (const auto& [text, microseconds] : kExamples)
+  for (const auto& [text, microseconds] : examples)
     EXPECT_EQ(parse_web_time(text).value().microseconds(), microseconds) << text;
 }
 

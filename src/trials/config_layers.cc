@@ -154,8 +154,8 @@ Json parse_defaults() {
 Json merge_layers(const Json& over, const Json& under) { return merge_at("", over, under); }
 
 const Json& experiment_defaults() {
-  static const Json defaults = parse_defaults();
-  return defaults;
+  static const Json kDefaults = parse_defaults();
+  return kDefaults;
 }
 
 }  // namespace muster

@@ -112,7 +112,8 @@ Json determined_config(const ExperimentSpec& spec) {
   // An explicit null counts as absent, as in a file.
   const auto kept = [&](std::string_view name, Json otherwise = Json()) {
     const Json* value = storage.find(name);
-    return value == nullptr || value->is_null() ? std::move(otherwise) : *value;
+    if (value == nullptr || value->is_null()) return otherwise;
+    return *value;
   };
   // host_path is a name on the host: the package itself writes to /determined_shared_fs, where
   // stepd binds that folder.

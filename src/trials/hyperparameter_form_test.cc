@@ -55,7 +55,7 @@ TEST(HyperparameterForm, MapsWithoutATypeAreSearchedThrough) {
 }
 
 TEST(HyperparameterForm, WhatIsWrongIsNamedAndLeftOut) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"{type: integer}",
        "hyperparameters.x.type: \"integer\" is not one of const, int, double, log, categorical\n"},
       {"{type: int, minval: 3, maxval: 2}",
@@ -71,7 +71,7 @@ TEST(HyperparameterForm, WhatIsWrongIsNamedAndLeftOut) {
       {"{type: const, val: 1, vals: 2}",
        "hyperparameters.x.vals: there is no such field here; is it 'val'?\n"},
   };
-  for (const auto& [text, problem] : kCases) {
+  for (const auto& [text, problem] : cases) {
     const ReadSpace found = read_space(std::string("x: ") + text + "\n");
     EXPECT_EQ(found.problems, problem) << text;
   }

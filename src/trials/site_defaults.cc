@@ -26,9 +26,9 @@ const std::vector<std::string> kPool{"resources", "resource_pool"};
 
 /// The least that is an experiment, for the form to read a layer by.
 const Json& least_experiment() {
-  static const Json least = Json::Object{
+  static const Json kLeast = Json::Object{
       {"entrypoint", "x"}, {"searcher", Json::Object{{"name", "single"}, {"metric", "loss"}}}};
-  return least;
+  return kLeast;
 }
 
 class Reader {

@@ -173,7 +173,7 @@ Status ControllerClient::query_pages(const Query& query,
     auto call = state_->controller.queryRequest();
     write(call.initQuery(), query);
     const std::function<Status(std::string_view)> noted = [&](std::string_view bytes) {
-      const Status visited = visit(bytes);
+      Status visited = visit(bytes);
       // After the visit: the time that we take for a page is not the other end's silence.
       state_->heard();
       return visited;

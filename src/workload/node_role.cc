@@ -377,7 +377,7 @@ void NodeRole::deliver_missed_signals(NodeIndex node) {
   for (SignalStep& signal : std::exchange(links_[node.value()].missed_signals, {})) {
     const Job* job = running_job(state_, signal.id.job, signal.id.attempt);
     const StepState* step = own_step(job, signal.id, signal.launch_key);
-    if (step != nullptr && step->is_running()) engine_.send(node, std::move(signal));
+    if (step != nullptr && step->is_running()) engine_.send(node, signal);
   }
 }
 

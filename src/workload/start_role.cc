@@ -225,7 +225,7 @@ Status StartRole::check_change(const JobChanged& change) const {
   if (job == nullptr || !job->is_pending() || (change.spec == nullptr && !change.partitions))
     return {};
   const auto& partitions = change.partitions ? *change.partitions : job->partitions.to_vector();
-  const Status possible =
+  Status possible =
       check_satisfiable(change.spec != nullptr ? *change.spec : *job->spec, partitions);
   if (possible.has_value() ||
       !check_satisfiable(*job->spec, job->partitions.to_vector()).has_value())

@@ -149,7 +149,7 @@ Texts check_sent(World& world, const Options& options) {
 
 /// The last request was refused with these words in one of its errors.
 Texts check_refused(World& world, const Options& options) {
-  const std::string wanted = options.name(0);
+  const std::string& wanted = options.name(0);
   if (wanted.empty() || options.names().size() != 1) return {"refused \"TEXT\""};
   const auto& errors = world.answer().errors;
   const bool is_said = std::ranges::any_of(

@@ -213,7 +213,7 @@ bool World::plan() {
   while (auto result = rig_->planner->plan(rig_->now)) {
     report_ = result->report;
     replica_->set_report(report_);
-    rig_->core.on_plan(std::move(*result), rig_->now);
+    rig_->core.on_plan(*result, rig_->now);
     rig_->flush();
     has_planned = true;
   }

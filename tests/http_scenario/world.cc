@@ -21,7 +21,8 @@ std::string request_bytes(const Asked& asked, const std::string& caller) {
   if (asked.method != "GET" && asked.method != "HEAD")
     headers.emplace_back("Content-Length", std::to_string(asked.body.size()));
   for (const auto& [name, value] : asked.headers) {
-    std::erase_if(headers, [&](const auto& one) { return lower(one.first) == lower(name); });
+    std::erase_if(headers,
+                  [key = lower(name)](const auto& one) { return lower(one.first) == key; });
     if (!value.empty()) headers.emplace_back(name, value);
   }
   std::string bytes = asked.method + " " + asked.target + " HTTP/1.1\r\n";

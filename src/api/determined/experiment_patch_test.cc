@@ -40,7 +40,7 @@ TEST(ExperimentPatch, RefusesByNameWhatIsNotWhatItShouldBe) {
   const struct {
     const char* body;
     const char* name;
-  } kCases[] = {
+  } cases[] = {
       {R"({"labels": [1]})", "labels"},
       {R"({"labels": ["a", null]})", "labels"},
       {R"({"labels": "a"})", "labels"},
@@ -58,7 +58,7 @@ TEST(ExperimentPatch, RefusesByNameWhatIsNotWhatItShouldBe) {
       {R"({"checkpointStorage": {"saveTrialBest": "x"}})", "checkpointStorage.saveTrialBest"},
       {R"({"checkpointStorage": {"saveTrialBest": -1}})", "checkpointStorage.saveTrialBest"},
   };
-  for (const auto& [body, name] : kCases) {
+  for (const auto& [body, name] : cases) {
     const auto update = update_by(body);
     ASSERT_FALSE(update.has_value()) << body;
     EXPECT_EQ(update.error().code, ErrorCode::kInvalidArgument) << body;

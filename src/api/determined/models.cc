@@ -39,7 +39,8 @@ Status check_kept(const Json& request) {
 Json given_or(const Json& body, const char* name, Json otherwise) {
   const Json* value = body.find(name);
   // Clients send null for what they do not say.
-  return value == nullptr || value->is_null() ? std::move(otherwise) : *value;
+  if (value == nullptr || value->is_null()) return otherwise;
+  return *value;
 }
 
 /// What the request says over what is known.

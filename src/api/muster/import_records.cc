@@ -112,8 +112,8 @@ void read_config(const Json& config, ExperimentSpec& spec) {
 std::string run_root(const Json& config, const ImportOwner& owner) {
   const Json storage = object_or_empty(config, "checkpoint_storage");
   const std::string host = text_or(storage, "host_path");
-  const std::string below = text_or(storage, "storage_path");
-  const std::string folder = text_or(storage, "container_path");
+  std::string below = text_or(storage, "storage_path");
+  std::string folder = text_or(storage, "container_path");
   // Of directory and shared_fs, as Determined says where files are; else our own folder.
   if (text_or(storage, "type") == "directory" && folder.starts_with('/')) return folder;
   // An absolute storage_path lies below host_path already.

@@ -123,7 +123,7 @@ class CoreThread final : public AgentCalls {
     end_turn();
   }
   void receive(Command& command) { commands_.push_back(std::move(command)); }
-  void receive(PlanResult& plan) { core_.on_plan(std::move(plan), cluster_now()); }
+  void receive(PlanResult& plan) { core_.on_plan(plan, cluster_now()); }
   void receive(BatchDurable& note) { core_.on_durable(note.seq, cluster_now()); }
   void receive(JournalFailure& failure) {
     // Another controller leads: this one must not touch anything again.

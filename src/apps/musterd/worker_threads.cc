@@ -239,7 +239,7 @@ void run_planner(Channels& channels, PlannerRole& planner, const RecoveryReport&
 }
 
 std::string history_refusal(const Error& error) {
-  const std::string text = "history.db: " + error.text();
+  std::string text = "history.db: " + error.text();
   if (error.code != ErrorCode::kCorruption) return text;
   return text +
          "; with the file moved aside (keep it) the next start makes a new one of what the "
@@ -260,7 +260,8 @@ void run_history(Channels& channels, HistoryStore& store) {
         ended.push_back(std::move(*batch));
       } else {
         auto& query = std::get<HistoryQuery>(message);
-        queries.add(query.user, std::move(query));
+        const UserId user = query.user;
+        queries.add(user, std::move(query));
       }
     }
     const bool is_idle = ended.empty() && queries.is_empty();

@@ -83,10 +83,10 @@ std::string ShowContext::time(TimePoint point, std::string_view absent) const {
 }
 
 ShowContext show_context(std::string cluster) {
-  static const LocalZone zone;
+  static const LocalZone kZone;
   ShowContext context;
   context.now = clock_now();
-  context.zone = &zone;
+  context.zone = &kZone;
   context.time_format = std::string(environment_value("SLURM_TIME_FORMAT"));
   context.cluster = std::move(cluster);
   // Source: squeue(1), SLURM_BITSTR_LEN: how much of an array's indices is shown.

@@ -17,8 +17,8 @@ kj::Promise<int> any_signal(kj::UnixEventPort& port, std::vector<int> signals) {
 
 const std::vector<int>& cancelling_signals() {
   // What a terminal, a shell that ends and kill(1) send to end a command.
-  static const std::vector<int> signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  return signals;
+  static const std::vector<int> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  return kSignals;
 }
 
 void capture_signals(const std::vector<int>& signals) {

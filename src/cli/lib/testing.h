@@ -13,10 +13,10 @@ namespace muster::cli::testing {
 inline TimePoint test_now() { return TimePoint::from_seconds(1787328000); }
 
 inline ShowContext test_context() {
-  static const FixedZone utc;
+  static const FixedZone kUtc;
   ShowContext context;
   context.now = test_now();
-  context.zone = &utc;
+  context.zone = &kUtc;
   context.cluster = "tiny";
   return context;
 }

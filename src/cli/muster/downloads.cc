@@ -53,7 +53,7 @@ Status fetch(Web& web, const std::string& uuid, const std::string& folder) {
 Status download_checkpoint(Web& web, const std::string& uuid, const std::string& folder) {
   ::signal(SIGPIPE, SIG_IGN);  // tar's end is told by its status
   TRY(make_empty_folder(folder));
-  const Status done = fetch(web, uuid, folder);
+  Status done = fetch(web, uuid, folder);
   if (!done.has_value()) {
     std::error_code ignored;
     // remove() leaves a folder with something in it.

@@ -46,7 +46,7 @@ TEST(MultiProg, TheFileSaysHowManyTasksThereAre) {
 }
 
 TEST(MultiProg, WhatIsNoTextIsRefused) {
-  EXPECT_NE(error_of(std::string("0 a\0b\n", 7), 1).find("NUL"), std::string::npos);
+  EXPECT_NE(error_of(std::string("0 a\0b\n", 6), 1).find("NUL"), std::string::npos);
 }
 
 TEST(MultiProg, EveryRankIsNamedOnce) {

@@ -31,7 +31,7 @@ TEST(SacctFields, JobsAndSteps) {
     const char* name;
     const char* job;
     const char* step;
-  } kCases[] = {
+  } cases[] = {
       {"jobid", "12", "12.batch"},
       {"JobIDRaw", "12", "12.batch"},
       {"JobName", "train", "batch"},
@@ -58,7 +58,7 @@ TEST(SacctFields, JobsAndSteps) {
       {"WorkDir", "/home/ada", ""},
       {"AveDiskRead", "", ""},
   };
-  for (const auto& [name, of_job, of_step] : kCases) {
+  for (const auto& [name, of_job, of_step] : cases) {
     EXPECT_EQ(cell(name, job), of_job) << name;
     EXPECT_EQ(cell(name, job, &step), of_step) << name;
   }
@@ -82,7 +82,7 @@ TEST(SacctFields, EveryMemoryIsInTheUnitThatIsWanted) {
     const char* memory;
     const char* step_memory;
     const char* max_rss;
-  } kCases[] = {
+  } cases[] = {
       {true, 0, "8G", "2G", "1536K"},
       {false, 0, "8192M", "2048M", "1536K"},
       {true, 'K', "8388608K", "2097152K", "1536K"},
@@ -90,7 +90,7 @@ TEST(SacctFields, EveryMemoryIsInTheUnitThatIsWanted) {
       {false, 'G', "8G", "2G", "0.00G"},
       {true, 'T', "0.01T", "0.00T", "0.00T"},
   };
-  for (const auto& [is_converted, unit, memory, step_memory, max_rss] : kCases) {
+  for (const auto& [is_converted, unit, memory, step_memory, max_rss] : cases) {
     const std::string tres =
         fmt::format("cpu=8,mem={},node=2,billing=8,gres/gpu=4,gres/gpu:h100=4", memory);
     EXPECT_EQ(shown("ReqMem", nullptr, is_converted, unit), memory);

@@ -16,8 +16,8 @@ namespace muster::cli {
 namespace {
 
 const std::vector<int>& all_signals() {
-  static const std::vector<int> signals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
-  return signals;
+  static const std::vector<int> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD};
+  return kSignals;
 }
 
 Words shell() {

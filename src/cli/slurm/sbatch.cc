@@ -32,11 +32,11 @@ struct Script {
 
 /// As a shell finds commands: with a slash or in the working directory as it is, else along PATH.
 std::string find_script(const std::string& name, const SubmittingProcess& scene) {
-  const std::string here = name.front() == '/' ? name : scene.work_dir + "/" + name;
+  std::string here = name.front() == '/' ? name : scene.work_dir + "/" + name;
   // A script in the working directory goes before PATH, as with Slurm's sbatch.
   if (name.find('/') != std::string::npos || ::access(here.c_str(), F_OK) == 0) return here;
   for (const std::string_view folder : split(environment_value("PATH"), ':')) {
-    const std::string path = fmt::format("{}/{}", folder, name);
+    std::string path = fmt::format("{}/{}", folder, name);
     struct stat found {};
     if (::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode)) return path;
   }

@@ -86,7 +86,7 @@ TEST(SqueueColumns, SingleFields) {
   const struct {
     const char* name;
     const char* text;
-  } kCases[] = {
+  } cases[] = {
       {"Account", "(null)"},
       {"tres-per-node", "gres/gpu:h100:2"},
       {"BatchHost", "n1"},
@@ -110,7 +110,7 @@ TEST(SqueueColumns, SingleFields) {
       {"reason", "None"},
       {"GroupName", "lab"},
   };
-  for (const auto& [name, text] : kCases) EXPECT_EQ(queue_cell(name, job), text) << name;
+  for (const auto& [name, text] : cases) EXPECT_EQ(queue_cell(name, job), text) << name;
 }
 
 TEST(SqueueColumns, CompletingShowsItsNodes) {

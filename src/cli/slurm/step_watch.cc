@@ -81,9 +81,9 @@ bool is_observable(int fd) {
 }  // namespace
 
 const std::vector<int>& step_signals() {
-  static const std::vector<int> signals = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
-                                           SIGUSR1, SIGUSR2, SIGALRM};
-  return signals;
+  static const std::vector<int> kSignals = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
+                                            SIGUSR1, SIGUSR2, SIGALRM};
+  return kSignals;
 }
 
 // Labels are as wide as the highest rank: made anew when the step's size is known.

@@ -127,7 +127,7 @@ Reply validate(Lab& lab, std::uint32_t trial, std::vector<NamedNumber> metrics) 
   report.trial = TrialId(trial);
   report.run = lab.job(trial).attempt + 1;
   report.metrics = std::move(metrics);
-  const Reply reply = lab.rig.done(report);
+  Reply reply = lab.rig.done(report);
   lab.run_until_idle();
   return reply;
 }

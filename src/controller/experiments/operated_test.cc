@@ -18,7 +18,7 @@ constexpr const char* kCustom =
     "max_concurrent_trials: 4}}";
 
 Reply operate(Lab& lab, OperationsInput input, Identity who = kAlice) {
-  const Reply reply = lab.rig.done(OperateSearch{ExperimentId(1), std::move(input)}, who);
+  Reply reply = lab.rig.done(OperateSearch{ExperimentId(1), std::move(input)}, who);
   lab.run_until_idle();
   return reply;
 }

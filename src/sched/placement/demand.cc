@@ -236,9 +236,9 @@ std::shared_ptr<const ClusterInventory> ClusterInventory::create(ClusterConfig c
 std::vector<GresKindId> ClusterInventory::matching_kinds(const std::string& name,
                                                          const std::string& type) const {
   std::vector<GresKindId> result;
-  for (std::uint16_t i = 0; i < kinds.size(); ++i) {
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
     if (kinds[i].name == name && (type.empty() || kinds[i].type == type))
-      result.push_back(GresKindId(i));
+      result.push_back(GresKindId(static_cast<std::uint16_t>(i)));
   }
   return result;
 }

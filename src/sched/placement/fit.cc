@@ -50,9 +50,10 @@ void allocate_from(const std::vector<GresKindId>& kinds, std::int32_t count,
 
 std::vector<GresCount> counts_of(const std::vector<std::int32_t>& taken) {
   std::vector<GresCount> result;
-  for (std::uint16_t kind = 0; kind < taken.size(); ++kind) {
+  for (std::size_t kind = 0; kind < taken.size(); ++kind) {
     if (taken[kind] > 0)
-      result.push_back({GresKindId(kind), static_cast<std::uint32_t>(taken[kind])});
+      result.push_back(
+          {GresKindId(static_cast<std::uint16_t>(kind)), static_cast<std::uint32_t>(taken[kind])});
   }
   return result;
 }

@@ -65,7 +65,7 @@ TEST(Placement, LayoutsOnTwoThreadsPerCoreAsSlurms) {
     std::uint32_t cpus_per_task;
     const char* expected;
   };
-  const Case kCases[] = {
+  const Case cases[] = {
       {3, 8, 1, "n0:4/4 n1:2/2 n2:2/2"},
       {3, 7, 1, "n0:3/4 n1:2/2 n2:2/2"},
       {3, 6, 1, "n0:2/2 n1:2/2 n2:2/2"},
@@ -84,7 +84,7 @@ TEST(Placement, LayoutsOnTwoThreadsPerCoreAsSlurms) {
       {4, 5, 3, "n0:2/6 n1:1/4 n2:1/4 n3:1/4"},
       {3, 4, 3, "n0:2/6 n1:1/4 n2:1/4"},
   };
-  for (const Case& one : kCases) {
+  for (const Case& one : cases) {
     EXPECT_EQ(land(threaded_cluster(4), on_nodes(one.nodes, one.tasks, one.cpus_per_task)),
               one.expected)
         << one.nodes << " nodes, " << one.tasks << " tasks of " << one.cpus_per_task;

@@ -440,8 +440,9 @@ std::uint64_t ClusterSnapshot::ready_revision(JobId pending_job) const {
 
 std::optional<GresKindId> ClusterSnapshot::find_gres_kind(const std::string& name,
                                                           const std::string& type) const {
-  for (std::uint16_t i = 0; i < inventory_->kinds.size(); ++i) {
-    if (inventory_->kinds[i] == GresKind{name, type}) return GresKindId(i);
+  for (std::size_t i = 0; i < inventory_->kinds.size(); ++i) {
+    if (inventory_->kinds[i] == GresKind{name, type})
+      return GresKindId(static_cast<std::uint16_t>(i));
   }
   return std::nullopt;
 }

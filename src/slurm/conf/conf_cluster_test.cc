@@ -107,14 +107,14 @@ TEST(ConfCluster, PluginsAreThoseThatSlurmHas) {
 }
 
 TEST(ConfCluster, OldSpellingsSayWhatIsWrittenToday) {
-  const std::pair<const char*, const char*> kOld[] = {
+  const std::pair<const char*, const char*> old[] = {
       {"ControlMachine=head", "write SlurmctldHost=head"},
       {"ControlAddr=10.0.0.1", "write SlurmctldHost=NAME(10.0.0.1)"},
       {"FastSchedule=2", "write SlurmdParameters=config_overrides"},
       {"AccountingStoreJobComment=YES", "take the key out: comments of jobs are always kept"},
       {"AcctGatherInfinibandType=acct_gather_infiniband/none",
        "take the key out: AcctGatherInterconnectType has replaced it"}};
-  for (const auto& [word, remedy] : kOld) {
+  for (const auto& [word, remedy] : old) {
     const Applied result = applied(word);
     EXPECT_EQ(result.error, "") << word;
     ASSERT_EQ(result.conf.findings.size(), 1U) << word;

@@ -19,7 +19,7 @@ std::string shown(std::string_view text, const IncludeReader& read_include = nul
 }
 
 TEST(ConfLines, ReadsWordsCommentsAndJoinedLines) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"", ""},
       {"# nothing\n\n   \n", ""},
       {"A=1\n\nB=2 # two\n", "1 A=1; 3 B=2"},
@@ -33,7 +33,7 @@ TEST(ConfLines, ReadsWordsCommentsAndJoinedLines) {
       {"A=x\\#y # z", "1 A=x#y"},
       {"A=b=c", "1 A=b=c"},
   };
-  for (const auto& [text, expected] : kCases) EXPECT_EQ(shown(text), expected) << text;
+  for (const auto& [text, expected] : cases) EXPECT_EQ(shown(text), expected) << text;
 }
 
 TEST(ConfLines, NamesFileAndLine) {

@@ -110,15 +110,15 @@ TEST(ConfNode, ListsOfAnotherLengthAreRefused) {
 
 TEST(ConfNode, StatesSayWhatANodeBeginsWith) {
   using namespace node_condition;
-  const std::pair<const char*, std::uint16_t> kStates[] = {{"UNKNOWN", 0},
-                                                           {"idle", 0},
-                                                           {"Down", kDownByOrder},
-                                                           {"DRAIN", kDrainByOrder},
-                                                           {"drained", kDrainByOrder},
-                                                           {"FAIL", kFail},
-                                                           {"FAILING", kFail},
-                                                           {"FUTURE", kFuture}};
-  for (const auto& [word, condition] : kStates) {
+  const std::pair<const char*, std::uint16_t> states[] = {{"UNKNOWN", 0},
+                                                          {"idle", 0},
+                                                          {"Down", kDownByOrder},
+                                                          {"DRAIN", kDrainByOrder},
+                                                          {"drained", kDrainByOrder},
+                                                          {"FAIL", kFail},
+                                                          {"FAILING", kFail},
+                                                          {"FUTURE", kFuture}};
+  for (const auto& [word, condition] : states) {
     NodeDraft draft;
     ASSERT_TRUE(apply_conf_key(node_conf_keys(), "State", word, draft).has_value()) << word;
     EXPECT_EQ(draft.initial.conditions, kUnknown | condition) << word;

@@ -259,7 +259,7 @@ TEST(ShownConfig, HonouredKeysFollowTheFile) {
   const ShownConfig given = shown_config(
       "MaxArraySize=50\nSelectTypeParameters=CR_CPU\nGresTypes=gpu,nic\nSlurmctldHost="
       "b\nMusterLaunchTimeout=7\nSlurmdParameters=config_overrides\nMaxMemPerCPU=9\n");
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"MaxArraySize", "50"},
       {"SelectTypeParameters", "CR_CPU"},
       {"GresTypes", "gpu,nic"},
@@ -272,7 +272,7 @@ TEST(ShownConfig, HonouredKeysFollowTheFile) {
       {"AccountingStorageTRES", "cpu,mem,node,billing,gres/gpu,gres/nic"},
       {"KillWait", "30 sec"},
   };
-  for (const auto& [key, text] : kCases) EXPECT_EQ(value(given, key), text) << key;
+  for (const auto& [key, text] : cases) EXPECT_EQ(value(given, key), text) << key;
 }
 
 TEST(ShownConfig, UsersStandWithTheirNumbers) {

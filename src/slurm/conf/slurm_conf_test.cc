@@ -156,7 +156,7 @@ TEST(SlurmConf, ReadsOnAfterAMistakeAndSaysAll) {
 TEST(SlurmConf, ShowsWhatIsInForce) {
   const SlurmConf conf =
       parse("MinJobAge=60\nAuthType=auth/munge\nPreemptMode=OFF\nRequeueExit=3\n").value();
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"KillWait", "30 sec"},
       {"MinJobAge", "60 sec"},
       {"OverTimeLimit", "0 min"},
@@ -175,7 +175,7 @@ TEST(SlurmConf, ShowsWhatIsInForce) {
       {"DefMemPerCPU", "absent"},
       {"MaxNodeCount", "4"},
   };
-  for (const auto& [key, value] : kCases) EXPECT_EQ(shown_value(conf, key), value) << key;
+  for (const auto& [key, value] : cases) EXPECT_EQ(shown_value(conf, key), value) << key;
   EXPECT_EQ(shown_value(parse("DefMemPerCPU=7\nMaxMemPerCPU=9\n").value(), "DefMemPerCPU"), "7");
   EXPECT_EQ(shown_value(parse("DefMemPerCPU=7\n").value(), "DefMemPerNode"), "absent");
   EXPECT_EQ(shown_value(parse("DefMemPerGPU=7\n").value(), "JobDefaults"), "DefMemPerGPU=7");
@@ -261,7 +261,7 @@ TEST(SlurmConf, PartitionsTakeDefaultsAndTheClustersMemory) {
 }
 
 TEST(SlurmConf, ErrorsNameThePlaceTheKeyAndTheWayOut) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"KillWiat=3\n", "slurm.conf:4: unknown key 'KillWiat': the nearest known key is KillWait"},
       {"\nNodeName=x Cpu=3\n", "slurm.conf:5: unknown key 'Cpu': the nearest known key is CPUs"},
       {"Colour=red\n", "slurm.conf:4: unknown key 'Colour': see slurm.conf(5) for the keys"},
@@ -315,23 +315,23 @@ TEST(SlurmConf, ErrorsNameThePlaceTheKeyAndTheWayOut) {
       {"PartitionName=q Default=YES\n", "partitions q and p are both the default"},
       {"KillWait\n", "Key=Value is expected"},
   };
-  for (const auto& [lines, text] : kCases) {
+  for (const auto& [lines, text] : cases) {
     EXPECT_NE(error_of(lines).find(text), std::string::npos)
         << lines << " gives " << error_of(lines);
   }
 }
 
 TEST(SlurmConf, NeedsItsFourCornerstones) {
-  const std::string kLines[] = {"ClusterName=c\n", "SlurmctldHost=h\n", "NodeName=n\n",
-                                "PartitionName=p Nodes=\"\"\n"};
-  const std::string_view kNames[] = {"ClusterName", "SlurmctldHost", "NodeName", "PartitionName"};
+  const std::string lines[] = {"ClusterName=c\n", "SlurmctldHost=h\n", "NodeName=n\n",
+                               "PartitionName=p Nodes=\"\"\n"};
+  const std::string_view names[] = {"ClusterName", "SlurmctldHost", "NodeName", "PartitionName"};
   for (std::size_t left_out = 0; left_out < 4; ++left_out) {
     std::string text;
-    for (std::size_t i = 0; i < 4; ++i) text += i == left_out ? "" : kLines[i];
+    for (std::size_t i = 0; i < 4; ++i) text += i == left_out ? "" : lines[i];
     EXPECT_EQ(parse_slurm_conf("f", text).error().message,
-              "f: " + std::string(kNames[left_out]) + " is missing");
+              "f: " + std::string(names[left_out]) + " is missing");
   }
-  EXPECT_TRUE(parse_slurm_conf("f", kLines[0] + kLines[1] + kLines[2] + kLines[3]).has_value());
+  EXPECT_TRUE(parse_slurm_conf("f", lines[0] + lines[1] + lines[2] + lines[3]).has_value());
 }
 
 TEST(SlurmConf, SaysHowHttpIsServed) {

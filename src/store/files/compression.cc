@@ -17,17 +17,17 @@ constexpr char kZstd = 1;
 /// Contexts are some 100 KiB and take longer to make than a small block to compress: one a thread,
 /// for its whole life.
 ZSTD_CCtx* compressor() {
-  thread_local const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> context(
+  thread_local const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> kContext(
       ZSTD_createCCtx(), &ZSTD_freeCCtx);
-  CHECK(context != nullptr, "no memory to compress");
-  return context.get();
+  CHECK(kContext != nullptr, "no memory to compress");
+  return kContext.get();
 }
 
 ZSTD_DCtx* decompressor() {
-  thread_local const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context(
+  thread_local const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> kContext(
       ZSTD_createDCtx(), &ZSTD_freeDCtx);
-  CHECK(context != nullptr, "no memory to decompress");
-  return context.get();
+  CHECK(kContext != nullptr, "no memory to decompress");
+  return kContext.get();
 }
 
 }  // namespace

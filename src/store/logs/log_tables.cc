@@ -40,7 +40,8 @@ constexpr const char* kSchema[] = {
 };
 
 long long key_of(OwnerNumber owner, std::uint64_t chunk) {
-  return static_cast<long long>((owner.value() << kChunkBits) + chunk);
+  const std::uint64_t key = (owner.value() << kChunkBits) + chunk;
+  return static_cast<long long>(key);
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ Status SqliteLogStore::ready() {
   state_ = nullptr;
   auto tables = TRY(LogTables::open(options_.path));
   state_ = std::make_unique<State>(std::move(tables));
-  const Status replayed = replay();
+  Status replayed = replay();
   // A damaged file is tried again with the next call, and refused again.
   if (!replayed.has_value()) state_ = nullptr;
   needs_reload_ = !replayed.has_value();

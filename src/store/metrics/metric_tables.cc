@@ -45,7 +45,8 @@ constexpr std::int64_t kNotAnnounced = -1;
 
 template <class Owner>
 long long key_of(Owner owner, std::uint64_t block) {
-  return static_cast<long long>((owner.value() << kBlockBits) + block);
+  const std::uint64_t key = (owner.value() << kBlockBits) + block;
+  return static_cast<long long>(key);
 }
 
 }  // namespace

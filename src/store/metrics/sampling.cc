@@ -27,8 +27,10 @@ std::vector<NumberPoint> shown_points(const Cell& cell) {
   }
   // A point may be several of the five.
   std::ranges::sort(points, {}, &NumberPoint::position);
-  const auto same = std::ranges::unique(points, {}, &NumberPoint::position);
-  points.erase(same.begin(), same.end());
+  const auto is_same = [](const NumberPoint& a, const NumberPoint& b) {
+    return a.position == b.position;
+  };
+  points.erase(std::unique(points.begin(), points.end(), is_same), points.end());
   return points;
 }
 

@@ -171,7 +171,7 @@ Status SqliteMetricStore::ready() {
   state_ = nullptr;
   auto tables = TRY(MetricTables::open(options_.path));
   state_ = std::make_unique<State>(std::move(tables), options_);
-  const Status replayed = replay();
+  Status replayed = replay();
   if (!replayed.has_value()) state_ = nullptr;
   needs_reload_ = !replayed.has_value();
   return replayed;

@@ -72,7 +72,7 @@ struct Verdict {
 constexpr Verdict kWaits{false, false};
 constexpr Verdict kHolds{true, false};
 constexpr Verdict kNever{false, true};
-void PrintTo(const Verdict& verdict, std::ostream* out) {
+void PrintTo(const Verdict& verdict, std::ostream* out) {  // NOLINT(*-naming): gtest's
   *out << (verdict == kWaits   ? "waits"
            : verdict == kHolds ? "holds"
            : verdict == kNever ? "never"

@@ -76,7 +76,7 @@ std::shared_ptr<const ResourceRequest> SnapshotFeed::need_of(const Job& job,
   const std::uint64_t key = value_hash(need.value());
   for (auto [entry, end] = needs_.equal_range(key); entry != end;) {
     // A request lives as long as some job has it; what has expired is removed in passing.
-    const auto known = entry->second.lock();
+    auto known = entry->second.lock();
     if (known == nullptr) {
       entry = needs_.erase(entry);
       continue;

@@ -43,7 +43,7 @@ Drafted control(const Log& log, JobVerb verb, JobId job, const Identity& who) {
 }
 
 JobId running_job(Log& log, std::shared_ptr<JobSpec> spec = spec_of()) {
-  const JobId job = log.submit(std::move(spec));
+  const JobId job = log.submit(spec);
   log.start(job, {grant_of(0, 0, 1), grant_of(1, 0, 1)});
   log.step(job, kBatchStep, {grant_of(0, 0, 1)});
   log.step(job, 0, {grant_of(1, 0, 1)});

@@ -114,7 +114,9 @@ TEST(UpdateJob, TheThrottleIsTheArraysWhicheverElementIsNamed) {
 TEST(UpdateJob, AnEditedTextIsBoundedAsASubmittedOne) {
   Log log;
   const JobId job = log.submit(spec_of());
-  EXPECT_NE(refusal_of(log, job, "Comment", std::string(40'000'000, 'x')).text().find("comment"),
+  EXPECT_NE(refusal_of(log, job, "Comment", std::string(std::size_t{40} << 20, 'x'))
+                .text()
+                .find("comment"),
             std::string::npos);
   EXPECT_NE(refusal_of(log, job, "JobName", "a\nb").text().find("control characters"),
             std::string::npos);
