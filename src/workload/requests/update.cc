@@ -202,8 +202,19 @@ Refusal set_node_count(JobEdit& edit, const std::string& value) {
       dash == std::string::npos ? low : parse_whole32(std::string_view(value).substr(dash + 1));
   if (!low || !high || *high < *low || *low == 0)
     return invalid("Node count specification invalid", value);
-  edit.edit_spec().request.min_nodes = *low;
-  edit.edit_spec().request.max_nodes = *high;
+  JobSpec& spec = edit.edit_spec();
+  ResourceRequest& request = spec.request;
+  // Tasks that were counted by the nodes still are: one on each, or --ntasks-per-node.
+  const std::uint64_t per_node = std::max(1U, request.tasks_per_node);
+  const bool is_counted_by_nodes = (spec.given & given_option::kTaskCount) == 0 &&
+                                   request.task_count == request.min_nodes * per_node;
+  if (is_counted_by_nodes) {
+    // A product of that size is refused with the others (admission::check_numbers).
+    request.task_count =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(*low * per_node, UINT32_MAX));
+  }
+  request.min_nodes = *low;
+  request.max_nodes = *high;
   return std::nullopt;
 }
 

@@ -170,6 +170,24 @@ TEST(UpdateJob, AnUpdatedJobPassesWhatASubmissionPasses) {
             "ours");
 }
 
+TEST(UpdateJob, TasksThatWereCountedByNodesFollowTheirNumber) {
+  Log log;
+  const auto tasks = [&](std::uint32_t nodes, std::uint32_t per_node, std::uint32_t count,
+                         std::uint32_t given, const char* value) {
+    auto spec = spec_of();
+    spec->request.min_nodes = spec->request.max_nodes = nodes;
+    spec->request.tasks_per_node = per_node;
+    spec->request.task_count = count;
+    spec->given = given;
+    return change_of(log, log.submit(spec), "NumNodes", value).spec->request.task_count;
+  };
+  EXPECT_EQ(tasks(2, 0, 2, 0, "1"), 1U) << "-N2: a task on each";
+  EXPECT_EQ(tasks(1, 2, 2, 0, "2"), 4U) << "-N1 --ntasks-per-node=2";
+  EXPECT_EQ(tasks(2, 2, 4, 0, "1-2"), 2U);
+  EXPECT_EQ(tasks(2, 0, 2, given_option::kTaskCount, "1"), 2U) << "-n2 is what it says";
+  EXPECT_EQ(tasks(2, 0, 5, 0, "1"), 5U) << "counted by something else";
+}
+
 TEST(UpdateJob, MoreRequiredNodesThanItMayHaveAreRefusedWhicheverIsChanged) {
   Log log;
   auto spec = spec_of();
