@@ -110,6 +110,8 @@ def test_what_clients_parse(cluster):
 def test_failures_exit_non_zero_with_their_text(cluster):
     cases = [
         (["squeue", "-j", "999999"], "slurm_load_jobs error: Invalid job id specified\n"),
+        (["squeue", "-O", "jobid", "-o", "%i"], "squeue: error: -O (--Format) is incompatible with -o (--format)\n"),
+        (["sinfo", "-o", "%P", "-O", "partition"], "sinfo: error: -O (--Format) is incompatible with -o (--format)\n"),
         (["sacct", "-o", "nope"], 'sacct: error: Invalid field requested: "nope"\n'),
         (["scontrol", "show", "job", "999999"], "slurm_load_jobs error: Invalid job id specified\n"),
         (["sbatch", "--bb=x", "x.sh"], "sbatch: error: --bb is not supported by Muster yet\n"),

@@ -115,6 +115,8 @@ std::size_t widest(const Page& page, bool is_node) {
 }
 
 Result<ColumnFormat> chosen_format(const O& options, const Page& page) {
+  if (!options.long_format.empty() && !options.format.empty())
+    return fail(ErrorCode::kInvalidArgument, "-O (--Format) is incompatible with -o (--format)");
   if (!options.long_format.empty()) return parse_long_format(options.long_format);
   if (options.format == "%all") return all_columns(sinfo_columns());
   if (!options.format.empty()) return parse_short_format(options.format);

@@ -153,6 +153,8 @@ Status read_environment(O& options) {
 
 /// The format in force: the options', then the environment's, then the one for the kind of list.
 Result<ColumnFormat> chosen_format(const O& options) {
+  if (!options.long_format.empty() && !options.format.empty())
+    return fail(ErrorCode::kInvalidArgument, "-O (--Format) is incompatible with -o (--format)");
   if (!options.long_format.empty()) return parse_long_format(options.long_format);
   // %all has every column, of which each says how much it needs.
   if (options.format == "%all")
