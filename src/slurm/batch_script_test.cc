@@ -40,7 +40,7 @@ TEST(BatchScript, ChecksAsSbatchDoes) {
 }
 
 TEST(BatchScript, TakesWordsApartAsSbatchDoes) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"#SBATCH -J a -p b", "2: -J|a|-p|b"},
       {"#SBATCH --job-name=x\n#SBATCH\t-n 4", "2: --job-name=x; 3: -n|4"},
       {"#SBATCH-Jx", "2: -Jx"},
@@ -64,7 +64,7 @@ TEST(BatchScript, TakesWordsApartAsSbatchDoes) {
       {"echo\n#SBATCH -J late", ""},
       {"#SBATCH -J \"unclosed", "line 2: Unmatched `\"` in [ -J \"unclosed]"},
   };
-  for (const auto& [head, expected] : kCases) EXPECT_EQ(directives(head), expected) << head;
+  for (const auto& [head, expected] : cases) EXPECT_EQ(directives(head), expected) << head;
 }
 
 TEST(BatchScript, ReportsComponentsAndOtherSystems) {

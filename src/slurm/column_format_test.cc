@@ -37,13 +37,13 @@ TEST(ColumnFormat, ReadsShortFormats) {
 }
 
 TEST(ColumnFormat, ReadsLongFormats) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"JobID,Name:30", "^^ 20JobID|| 30Name||"},
       {"F1:\x1F,F2:.8x", "^^ 0F1|\x1F| .8F2|x|"},
       {"Nodes: ,Gres: ,GresUsed:", "^^ 0Nodes| | 0Gres| | 0GresUsed||"},
       {" JobID , State", "^^ 20JobID|| 20State||"},
   };
-  for (const auto& [text, expected] : kCases)
+  for (const auto& [text, expected] : cases)
     EXPECT_EQ(shown(parse_long_format(text)), expected) << text;
   EXPECT_EQ(shown(parse_long_format(",JobID:|,,State:|,")), "^^ 0JobID||| 0State|||");
   for (const char* bad : {":8", "a:99999"}) {
