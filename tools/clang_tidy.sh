@@ -30,7 +30,8 @@ check_one() {
   mark=$lint/clean/$( (eval "$command" 2>/dev/null; cat .clang-tidy) | sha256sum | cut -d' ' -f1)
   [ -e "$mark" ] && return 0
   # What is compiled at once is included by a file that CMake writes: its sources count as headers there, and being included is no fault. Of
-  # g++'s own options clang says nothing; what clang calls -Wconversion has signs in it, which g++'s has not.
+  # g++'s own options clang says nothing; what clang calls -Wconversion has signs in it, which g++'s has not, and texts
+  # are broken over lines on purpose.
   if clang-tidy -p "$lint" --quiet --header-filter='/(src|sim|bench|fuzz|tests|cpp)/.*\.(cc|h|hpp)$' \
       --checks=-bugprone-suspicious-include --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-sign-conversion --extra-arg=-Wno-string-concatenation \
       --extra-arg=-Wno-unused-command-line-argument "$source" 2>/dev/null | sed "s|$PWD/||" | tee "$mark.found" | grep -v '^[0-9]* warning' ; then :; fi

@@ -84,7 +84,8 @@ class SmallList {
     return place;
   }
 
-  static constexpr std::size_t kPointerBytes = sizeof(void*);  ///< of one to the values
+  static constexpr std::size_t kPointerBytes =
+      sizeof(void*);  ///< of bytes_, where values are on the heap
   alignas(T) char bytes_[kInline * sizeof(T)] = {};
   std::uint32_t size_ = 0;
 };

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <utility>
 
 #include "cli/lib/local_zone.h"
 #include "cli/lib/signals.h"
@@ -148,8 +149,8 @@ Result<T> Session::persist(Duration timeout,
     }
     // Without a configuration there is no cluster that could come up. The cause has a line of its
     // own: commands print Slurm's text alone of an answer that does not come.
-    if (cluster_.conf.empty() && !is_cause_told_) console_.error(cluster_.missing);
-    is_cause_told_ = is_cause_told_ || cluster_.conf.empty();
+    if (cluster_.conf.empty() && !std::exchange(is_cause_told_, true))
+      console_.error(cluster_.missing);
     if (cluster_.conf.empty() || clock_now() >= deadline) return muster::fail(why);
     // Said once, and not by queries, whose callers expect their answer alone.
     if (!is_printed && timeout > kQueryTimeout) {

@@ -103,11 +103,14 @@ TEST(JobRequest, TheFolderOfSubmissionIsKeptWhereTheJobRunsElsewhere) {
   EXPECT_EQ(job_of(completed(Submitter::kBatch, {}), test_scene()).get(JobText::kSubmitDir), "");
 }
 
+/// What the step of that srun command line says under the key.
+std::string step_text(const Words& words, StepText key) {
+  return std::string(step_of(completed(Submitter::kRun, words), test_scene(), {"a"}).get(key));
+}
+std::string bind_of(const Words& words) { return step_text(words, StepText::kGpuBind); }
+
 TEST(JobRequest, NoDevicesIsNotNothingSaid) {
-  const auto gres_of = [](const Words& words) {
-    return std::string(step_of(completed(Submitter::kRun, words), test_scene(), {"a"})
-                           .get(StepText::kGresPerStep));
-  };
+  const auto gres_of = [](const Words& words) { return step_text(words, StepText::kGresPerStep); };
   EXPECT_EQ(gres_of({"a"}), "");
   EXPECT_EQ(gres_of({"--gres=none", "a"}), "none");
   EXPECT_EQ(gres_of({"--gpus=0", "a"}), "none");
@@ -115,20 +118,12 @@ TEST(JobRequest, NoDevicesIsNotNothingSaid) {
 }
 
 TEST(JobRequest, TasksPerGpuBindUnlessABindingIsGiven) {
-  const auto bind_of = [](const Words& words) {
-    return std::string(
-        step_of(completed(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGpuBind));
-  };
   EXPECT_EQ(bind_of({"-G2", "--ntasks-per-gpu=2", "a"}), "single:2");
   EXPECT_EQ(bind_of({"-G2", "--ntasks-per-gpu=2", "--gpu-bind=none", "a"}), "none");
   EXPECT_EQ(bind_of({"-G2", "a"}), "");
 }
 
 TEST(JobRequest, TasksThatShareDevicesAreBoundToNone) {
-  const auto bind_of = [](const Words& words) {
-    return std::string(
-        step_of(completed(Submitter::kRun, words), test_scene(), {"a"}).get(StepText::kGpuBind));
-  };
   EXPECT_EQ(bind_of({"-G2", "--gres-flags=allow-task-sharing", "a"}), "none");
   EXPECT_EQ(bind_of({"-G2", "--gres-flags=enforce-binding", "a"}), "");
 }
