@@ -86,7 +86,7 @@ std::string cgroup_root() {
   return ::mkdir(root.c_str(), 0755) == 0 ? root : "";
 }
 
-/// One run's places. Lifetime: main's.
+/// Where one run writes. Lifetime: main's.
 struct Scene {
   Rung rung;
   Options options;

@@ -49,7 +49,7 @@ struct Options {
   std::string beside;  ///< a shell command; empty: none
 };
 
-/// What the pollers tell us, in memory that all of them share. Each writes its own entry.
+/// What the pollers report, in memory that all of them share. Each writes its own entry.
 struct PollerResult {
   volatile std::uint32_t polls = 0;  ///< read by the parent while it rises
   std::uint32_t failures = 0;
@@ -208,7 +208,7 @@ class Beside {
     ::kill(-child_, SIGKILL);
     ::waitpid(child_, nullptr, 0);
   }
-  /// To be asked often: notes when it has ended. A failure ends the measurement.
+  /// To be asked often: records when it has ended. A failure ends the measurement.
   void look() {
     int status = 0;
     if (child_ <= 0 || has_ended_ || ::waitpid(child_, &status, WNOHANG) != child_) return;

@@ -29,7 +29,7 @@ def ask(to, method, path, body=None):
 
 def value(step, points):
     """Noise without chance, and spikes."""
-    if step in {int(points * place) for place in SPIKES}:
+    if step in {int(points * point) for point in SPIKES}:
         return 1e6
     return (step * 2654435761 % 4294967296) / 4294967296
 
@@ -73,8 +73,8 @@ def draw(points):
         (series,) = trial["metrics"]
         drawn = {int(point["batches"]): point["values"]["loss"] for point in series["data"]}
         assert len(drawn) <= SHOWN and min(drawn) == 1 and max(drawn) == points, (len(drawn), min(drawn), max(drawn))
-        for place in SPIKES:
-            assert drawn.get(int(points * place)) == 1e6, f"the spike at {int(points * place)} is missing"
+        for point in SPIKES:
+            assert drawn.get(int(points * point)) == 1e6, f"the spike at {int(points * point)} is missing"
     print(f"{len(drawn)} of {points} points drawn in {milliseconds[0]:.1f} ms cold, {milliseconds[1]:.1f} ms warm; every spike is there", flush=True)
 
 

@@ -1,4 +1,4 @@
-// What nodes tell the controller, and what the controller tells nodes: right in its form, of any
+// What nodes send the controller, and what the controller sends nodes: right in its form, of any
 // content, to the roles that decide upon it: core, agent and supervisor. Input: a seed (8 bytes),
 // then whom the messages go to.
 #include "agent/agent.h"

@@ -27,7 +27,7 @@ class Calls final : public ClientCalls, public AgentCalls {
     return *cluster_;
   }
   void begin() { cluster_ = nullptr; }
-  /// Whoever waits for something still is told that it will not come.
+  /// Whoever waits for something still is answered that it will not come.
   void finish() {
     if (cluster_ != nullptr) cluster_->expect_replay();
     cluster_ = nullptr;

@@ -151,7 +151,7 @@ void SmallCluster::run_until_idle() {
   }
 }
 
-/// What the core asked of the journal comes, and what it told nodes arrives.
+/// What the core asked of the journal comes, and what it sent nodes arrives.
 void SmallCluster::carry() {
   for (; fetched_ < rig_.fetched.size(); ++fetched_)
     rig_.core.on_blob(rig_.fetched[fetched_], blob_in_journal(rig_.fetched[fetched_]));

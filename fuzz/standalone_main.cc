@@ -78,8 +78,8 @@ void edit(std::string& input, const std::vector<std::string>& others, Rng& rng) 
                                                0xffffffff,
                                                0x7fffffffffffffff,
                                                0xffffffffffffffff};
-  const auto place = [&] { return static_cast<std::size_t>(rng.below(input.size() + 1)); };
-  const std::size_t at = place();
+  const auto position = [&] { return static_cast<std::size_t>(rng.below(input.size() + 1)); };
+  const std::size_t at = position();
   const std::size_t length =
       std::min<std::size_t>(input.size() - at, rng.chance(0.5) ? 1 : 1 + rng.below(32));
   switch (rng.below(9)) {
@@ -92,7 +92,7 @@ void edit(std::string& input, const std::vector<std::string>& others, Rng& rng) 
       break;
     case 2: input.insert(at, 1 + rng.below(4), static_cast<char>(rng.below(256))); break;
     case 3: input.erase(at, length); break;
-    case 4: input.insert(place(), input.substr(at, length)); break;
+    case 4: input.insert(position(), input.substr(at, length)); break;
     case 5: {
       const std::uint64_t value = kSpecial[rng.below(std::size(kSpecial))];
       const std::size_t width = std::size_t{1} << rng.below(4);

@@ -84,13 +84,13 @@ void step_server(std::string_view bytes) {
   FUZZ_EXPECT(server.has_value(), "srun cannot listen");
   const auto fd = connect_to((*server)->address());
   FUZZ_EXPECT(fd.has_value(), "srun's socket cannot be dialled");
-  std::string told(bytes);
+  std::string sent(bytes);
   bool is_key_told = false;
-  for (std::size_t at = told.find(kKeyMark); at != told.npos; at = told.find(kKeyMark, at)) {
-    told.replace(at, kKeyMark.size(), (*server)->key());
+  for (std::size_t at = sent.find(kKeyMark); at != sent.npos; at = sent.find(kKeyMark, at)) {
+    sent.replace(at, kKeyMark.size(), (*server)->key());
     is_key_told = true;
   }
-  [[maybe_unused]] const auto written = ::write(*fd, told.data(), told.size());
+  [[maybe_unused]] const auto written = ::write(*fd, sent.data(), sent.size());
   ::shutdown(*fd, SHUT_WR);
   for (int i = 0; i < 20; ++i) {
     io().waitScope.poll();

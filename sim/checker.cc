@@ -42,14 +42,14 @@ void Checker::forget_unless_begun(NodeIndex node, const StepId& step) {
 void Checker::rewind(const Knowledge& then) {
   for (const auto& [id, job] : jobs_) started_before_.emplace(id, job.attempt);
   static_cast<Knowledge&>(*this) = then;
-  for (auto& [place, run] : runs_) {
+  for (auto& [key, run] : runs_) {
     run.is_forgotten = true;
-    excused_.insert(place.second);
+    excused_.insert(key.second);
   }
   for (const JobId job : launched_) {
     if (!jobs_.contains(job)) forgotten_.insert(job);
   }
-  // Nor do nodes tell of steps that have ended: jobs that go on may give their numbers again.
+  // Nor do nodes report steps that have ended: jobs that go on may give their numbers again.
   for (auto& [id, job] : jobs_) job.is_given_again = true;
   floor_known_ = {};
   has_rewound_ = true;
@@ -150,7 +150,7 @@ void Checker::check_throttle(JobId id) const {
 }
 
 /// A job that the log has not named before. Of those that the state has lost, ids that no node has
-/// told of may be given again.
+/// heard of may be given again.
 void Checker::add(JobId id, Known job) {
   job.is_given_again = forgotten_.contains(id);
   CHECK(!job.is_given_again || id > floor_known_,
@@ -344,7 +344,7 @@ struct Checker::Follow {
       job.is_evicted = true;
     }
   }
-  /// The exit that is told is the exit that was.
+  /// The exit that is reported is the exit that was.
   void operator()(const StepEnded& e) {
     if (e.step.step == kBatchStep) checker.script_exits_[e.step] = e.exit;
     if (checker.node_failed_.contains({e.step.job, e.step.attempt})) return;
@@ -387,14 +387,14 @@ struct Checker::Follow {
       worst = worse(worst, run->second.worst);
       ended += run->second.ended;
     }
-    // A part that was ended before it came up is told as killed, whatever became of the others: for
-    // a reason, which is the end of its job, somebody's order or a task that failed.
+    // A part that was ended before it came up is reported as killed, whatever became of the others:
+    // for a reason, which is the end of its job, somebody's order or a task that failed.
     const Known& job = checker.known(e.step.job);
     const bool has_reason = is_finished(job.state) || job.attempt != e.step.attempt ||
                             checker.asked_to_kill_.contains(e.step) || worst != ExitStatus();
     const bool was_never_there =
         has_reason && e.exit.signal() == 9 && parts < checker.layouts_.at(e.step)->nodes.size();
-    CHECK(e.exit == worst || was_never_there, "step {} ended with {} and is told as {}",
+    CHECK(e.exit == worst || was_never_there, "step {} ended with {} and is reported as {}",
           text_of(e.step), worst.raw, e.exit.raw);
     CHECK(ended > 0 || was_never_there, "step {} ended and never ran", text_of(e.step));
   }
@@ -475,8 +475,8 @@ void Checker::check_ledger(const ClusterState& state) const {
       CHECK(devices == used.count() && devices <= pool.count,
             "node {}: {} of {} {} are given, {} different ones", node.config.name, devices,
             pool.count, pool.name, used.count());
-      const auto noted = node.used_gres.find(pool.name);
-      CHECK(used == (noted == node.used_gres.end() ? Bitmap() : noted->second),
+      const auto recorded = node.used_gres.find(pool.name);
+      CHECK(used == (recorded == node.used_gres.end() ? Bitmap() : recorded->second),
             "node {}: the ledger of its {} is not the sum of the grants", node.config.name,
             pool.name);
     }

@@ -1,4 +1,4 @@
-// What must hold whatever happens. Judges by what clients were told, by what the journal made
+// What must hold whatever happens. Judges by what clients were answered, by what the journal made
 // durable and by what tasks did, never by what the core believes. A violation stops the process
 // with its reason.
 #pragma once
@@ -52,7 +52,7 @@ struct Knowledge {
   std::map<StepId, std::uint64_t> launch_keys_;
   std::set<std::pair<NodeIndex, StepId>>
       begun_;  ///< parts of steps of which the log says that they began
-  std::map<StepId, ExitStatus> script_exits_;  ///< of batch scripts, as they were told
+  std::map<StepId, ExitStatus> script_exits_;  ///< of batch scripts, as they were reported
   bool is_node_downed_ = false;                ///< an operator has taken a node down
 };
 
@@ -68,7 +68,7 @@ class Checker : private Knowledge {
   void task_started(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t task);
   void task_ended(NodeIndex node, std::uint32_t host, const LaunchStep& launch, std::size_t task,
                   ExitStatus status);
-  /// A supervisor ended its step because the time was over and nobody had told it.
+  /// A supervisor ended its step because the time was over, without an order.
   void deadline_enforced(const LaunchStep& launch);
   /// The step may be reported lost: something happened to it.
   void excuse(const StepId& step) { excused_.insert(step); }
@@ -107,7 +107,7 @@ class Checker : private Knowledge {
   /// CHECKs that a replica equals what was seen at its sequence number. `what` names it.
   void compare(const ClusterState& state, const char* what);
   /// A new controller stands on what it read: nothing that was published may be missing. What had
-  /// been stored without anybody having been told is seen here first.
+  /// been stored without an answer to anybody is seen here first.
   void recovered(const ClusterState& state);
   void check_ledger(const ClusterState& state) const;
   /// Whatever has ended is in history, for good. Requires: nothing is under way any more.
@@ -157,7 +157,7 @@ class Checker : private Knowledge {
   /// Launches that were under way when their node's spool forgot them: their supervisors may come
   /// up beside another's.
   std::set<std::pair<NodeIndex, StepId>> forgotten_launches_;
-  /// Jobs that some node was told to start, whatever became of the state since. It may have been
+  /// Jobs that some node was ordered to start, whatever became of the state since. It may have been
   /// told of their end before anything of them ran: it remembers that as well.
   std::set<JobId> launched_;
   bool has_rewound_ = false;  ///< the state was lost, or an older copy put back

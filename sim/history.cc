@@ -12,7 +12,7 @@ Status History::acquire(Epoch epoch) {
 }
 
 Status History::append(const std::vector<HistoryObject>& objects, const BatchMark& until) {
-  CHECK(until.seq >= written_until_, "history is told of batch {} after {}", until.seq.value(),
+  CHECK(until.seq >= written_until_, "history is sent batch {} after {}", until.seq.value(),
         written_until_.value());
   if (disk_ != nullptr) TRY(disk_->history().append(objects, until));
   written_until_ = until.seq;

@@ -12,7 +12,7 @@ namespace {
 constexpr Duration kRedial = Duration::milliseconds(300);
 constexpr Duration kMachineTick = Duration::milliseconds(250);
 
-/// Epochs that a trial's run is told to train, in all; without a word six.
+/// Epochs that a trial's run is ordered to train, in all; without a word six.
 std::uint32_t length_of(const LaunchStep& launch) {
   constexpr std::string_view kName = "MUSTER_MAX_LENGTH={\"epochs\": ";
   for (const std::string_view variable : launch.variables) {
@@ -72,7 +72,7 @@ void Supervised::start_tasks() {
 }
 
 /// The script of a trial: an epoch at a time it saves where it is, reports, and ends when it has
-/// trained as long as it was told.
+/// trained as long as it was ordered to.
 void Supervised::train() {
   Machine& node = node_;
   const Duration epoch = node.world().options.run_time / 4 + Duration::milliseconds(1);
@@ -244,7 +244,7 @@ void Machine::stop_agent(Duration how_long) {
 
 void Machine::jump_clock() { wall_offset_ += Duration::seconds(world_.rng.between(-4000, 40'000)); }
 
-/// Whatever it was told and has not heard ends with it.
+/// Whatever it was sent and has not read ends with it.
 void Machine::end_agent() {
   agent_.reset();
   is_agent_stopped_ = false;

@@ -94,7 +94,7 @@ class Machine final : public AgentWorld {
 
   // ---- faults ----
   void crash_agent();
-  /// The agent stands still: what it is told meanwhile it hears afterwards, in order.
+  /// The agent stands still: what it is sent meanwhile it reads afterwards, in order.
   void stop_agent(Duration how_long);
   void jump_clock();  ///< the wall clock; for good
   void lose_spool();

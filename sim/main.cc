@@ -133,7 +133,7 @@ SearchTally check_replicas(World& world) {
   return searches.finish(replayed);
 }
 
-/// What a script was told is known is known: no checkpoint lost, none torn, but where a job that
+/// What was acknowledged to a script is known: no checkpoint lost, none torn, but where a job that
 /// was to delete it broke off.
 void check_checkpoints(const World& world, const SearchTally& searches) {
   const CheckpointTable& known = world.controller->core().state().checkpoints();
@@ -177,8 +177,8 @@ void simulate(const Options& options, bool is_verbose) {
   do {
     run_for(world, Duration::seconds(10));
   } while (world.controller == nullptr);
-  // A link that was cut while faults were on may be so for a while yet: only then is an end told
-  // and acknowledged.
+  // A link that was cut while faults were on may be so for a while yet: only then is an end
+  // reported and acknowledged.
   for (int round = 0; round < 20 && !are_all_linked(world); ++round)
     run_for(world, Duration::seconds(10));
   const SearchTally searches = check_replicas(world);

@@ -55,7 +55,7 @@ void SearchChecker::follow(const ClusterState& state, const EventBatch& batch) {
     if (found == searches_->by_id.end())
       found = searches_->by_id.emplace(id, searcher_of(*experiment->spec, nullptr).value()).first;
     const std::size_t count = decided->covered - experiment->covered;
-    CHECK(count <= experiment->inputs.size(), "experiment {} decides upon what it was not told",
+    CHECK(count <= experiment->inputs.size(), "experiment {} decides upon what it was not sent",
           id.value());
     const std::vector<SearchInput> inputs(
         experiment->inputs.begin(),

@@ -213,10 +213,10 @@ void NodeSpool::acknowledged(const StepId& step) {
 std::string spool_folder() {
   std::string& folder = folder_of_process();
   if (folder.empty()) {
-    const char* const place =
+    const char* const parent =
         fs::exists("/dev/shm") ? "/dev/shm" : "/tmp";  // where a sync costs nothing
-    folder = fmt::format("{}/muster-sim.XXXXXX", place);
-    CHECK(::mkdtemp(folder.data()) != nullptr, "cannot make a folder in {}", place);
+    folder = fmt::format("{}/muster-sim.XXXXXX", parent);
+    CHECK(::mkdtemp(folder.data()) != nullptr, "cannot make a folder in {}", parent);
     std::atexit(remove_spool_folder);
   }
   return folder;

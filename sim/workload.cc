@@ -129,7 +129,7 @@ void Workload::on_reply(std::uint64_t token, std::vector<Reply> replies) {
     if (reply.error || reply.job.value() == 0 || world_.controller == nullptr) continue;
     const auto* job = world_.controller->replica().state().jobs().find(reply.job);
     CHECK(job != nullptr || world_.checker.has_ended(reply.job),
-          "job {} is told to its client before it can be read", reply.job.value());
+          "job {} is answered before it can be read", reply.job.value());
   }
   const bool is_accepted = !replies.front().error;
   if (call->first && !call->first->front().error && is_accepted) {
@@ -308,15 +308,15 @@ void Workload::run_allocation(JobId job) {
 }
 
 JobId Workload::any_job() {
-  auto place = jobs_.lower_bound(
+  auto next = jobs_.lower_bound(
       JobId(static_cast<std::uint32_t>(world_.rng.below(jobs_.rbegin()->first.value() + 1))));
   // Recent ones are more interesting.
   if (world_.rng.chance(0.6)) {
     const std::uint32_t last = jobs_.rbegin()->first.value();
-    place = jobs_.lower_bound(
+    next = jobs_.lower_bound(
         JobId(last - static_cast<std::uint32_t>(world_.rng.below(std::min(last, 20U)))));
   }
-  return place == jobs_.end() ? jobs_.rbegin()->first : place->first;
+  return next == jobs_.end() ? jobs_.rbegin()->first : next->first;
 }
 
 /// One thing at a time is done to a job, so that what was acknowledged last is what must hold.
@@ -418,8 +418,8 @@ void Workload::create_experiment() {
       "0.2}",
       "name: custom, time_metric: epochs"};
   std::string method = kMethods[rng.below(std::size(kMethods))];
-  if (const auto place = method.find("{}"); place != method.npos)
-    method.replace(place, 2, std::to_string(rng.between(4, 20)));
+  if (const auto mark = method.find("{}"); mark != method.npos)
+    method.replace(mark, 2, std::to_string(rng.between(4, 20)));
   const std::string slots = rng.chance(0.3) ? fmt::format("{{min: 1, max: {}}}", rng.between(2, 4))
                                             : std::to_string(rng.below(2));
   CreateExperiment create;
@@ -439,7 +439,7 @@ void Workload::create_experiment() {
        [this](const Reply& reply) { reply.error ? ++refused_ : ++submitted_; });
 }
 
-/// Clients of custom searches answer what they are told. They remember what they have answered, as
+/// Clients of custom searches answer what they are asked. They remember what they have answered, as
 /// those of the Python package do.
 void Workload::operate_searches() {
   if (world_.controller == nullptr) return;

@@ -52,12 +52,12 @@ class Workload {
   /// ones now.
   void rewind(const Jobs& then);
 
-  /// Jobs that a client was told of and that have not ended, in words; empty: none.
+  /// Jobs that a client has an answer for and that have not ended, in words; empty: none.
   std::string unfinished() const;
   std::string unanswered() const;
   std::uint64_t submitted() const { return submitted_; }
   std::uint64_t refused() const { return refused_; }
-  /// Checkpoints of which a script was told that they are known, by uuid; with how far it had
+  /// Checkpoints that were acknowledged to a script, by uuid; with how far it had
   /// trained.
   const std::map<std::string, std::uint32_t>& checkpoints() const { return checkpoints_; }
 
@@ -115,8 +115,7 @@ class Workload {
   std::map<ExperimentId, SearchClient> clients_;  ///< of custom searches
   std::set<ExperimentId> lived_;                  ///< have had the chance of a second life
   std::map<std::string, std::uint32_t> checkpoints_;
-  std::set<std::pair<TrialId, std::uint32_t>>
-      acknowledged_;  ///< runs that were told that their word has arrived
+  std::set<std::pair<TrialId, std::uint32_t>> acknowledged_;  ///< runs whose word was acknowledged
 };
 
 }  // namespace muster::sim
