@@ -108,6 +108,11 @@ struct JobSpec {
   runsBefore @50 :UInt32;
   isFewestNodes @51 :Bool;
   parsed @52 :ParsedRequest;  # what the texts ask for; null: none does, or the record is older than this field
+  # What was asked for, where the partition's memory rules changed it; no CPUs per task: nowhere.
+  askedCpusPerTask @53 :UInt32;
+  askedMinCpusPerNode @54 :UInt32;
+  askedMemoryScope @55 :UInt8;
+  askedMemoryMib @56 :UInt64;
 }
 
 struct GresAmount { name @0 :Text; type @1 :Text; count @2 :UInt32; }

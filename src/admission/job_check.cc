@@ -167,30 +167,6 @@ Status check_dependency(const ClusterState& state, const DependencyTerm& term) {
                           term.job.value(), term.job.value()));
 }
 
-void spread_memory(JobSpec& spec, const PartitionConfig& partition,
-                   const ClusterSettings& settings) {
-  const std::uint64_t per_cpu =
-      limit_of(partition.max_memory_per_cpu_mib, settings.max_memory_per_cpu_mib);
-  if (per_cpu == 0) return;
-  // Source: slurm.conf(5), MaxMemPerCPU: who asks for more for each CPU gets more CPUs with less
-  // memory each.
-  if (spec.request.memory_scope == MemoryScope::kPerCpu && spec.request.memory_mib > per_cpu) {
-    const std::uint64_t factor = (spec.request.memory_mib + per_cpu - 1) / per_cpu;
-    const std::uint64_t cpus =
-        saturating_product(std::uint64_t{std::max(1U, spec.request.cpus_per_task)}, factor);
-    spec.request.cpus_per_task =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(cpus, kCountMax));
-    // Rounded up: never less than was asked for.
-    spec.request.memory_mib = (spec.request.memory_mib + factor - 1) / factor;
-  } else if (spec.request.memory_scope == MemoryScope::kPerNode && spec.request.memory_mib != 0) {
-    // As many CPUs as the memory of a node pays for.
-    spec.request.min_cpus_per_node =
-        std::max(spec.request.min_cpus_per_node,
-                 static_cast<std::uint32_t>(std::min<std::uint64_t>(
-                     (spec.request.memory_mib + per_cpu - 1) / per_cpu, kCountMax)));
-  }
-}
-
 namespace {
 
 Status check_features(const FeatureConstraint& constraint, const char* message,
@@ -211,7 +187,7 @@ Status check_features(const FeatureConstraint& constraint, const char* message,
 
 }  // namespace
 
-Status check_names(const ClusterState& state, const ResourceRequest& need) {
+Status check_request(const ClusterState& state, const ResourceRequest& need) {
   // Nothing times anything is nothing: such a job would have memory that nobody counts.
   if (need.memory_scope == MemoryScope::kPerGpu && need.tasks_per_gpu == 0 && !wants_gpu(need)) {
     return fail(ErrorCode::kInvalidArgument, "Invalid generic resource (gres) specification",

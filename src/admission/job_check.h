@@ -31,16 +31,17 @@ Status check_limits(const PartitionConfig& partition, const JobSpec& spec,
 
 /// Checks MaxMemPerNode, the partition's or else the cluster's, against the memory per node, per
 /// GPU, or per CPU times the CPUs that the request surely has on one node. MaxMemPerCPU is no
-/// refusal: spread_memory() applies it. Succeeds where no limit is set or no memory is asked for.
-/// Units: MiB. Errors: kInvalidArgument. Source: slurm.conf(5), MaxMemPerNode.
+/// refusal: apply_memory_rules() raises CPUs for it. Succeeds where no limit is set or no memory is
+/// asked for. Units: MiB. Errors: kInvalidArgument. Source: slurm.conf(5), MaxMemPerNode.
 Status check_memory(const PartitionConfig& partition, const ResourceRequest& need,
                     const ClusterSettings& settings);
 
 /// Checks that the nodes, generic resources and features that the request names exist in the
-/// cluster, and that it asks for a GPU where it asks for memory by GPU. Whether they suffice is not
-/// checked, but for a job that names more nodes than it may have: it could never start. Errors:
+/// cluster, and that it does not contradict itself: it asks for a GPU where it asks for memory by
+/// GPU, and names no more nodes than it may have. Whether what there is suffices is not checked.
+/// Errors:
 /// kInvalidArgument. Cost: O(nodes) for each feature.
-Status check_names(const ClusterState& state, const ResourceRequest& need);
+Status check_request(const ClusterState& state, const ResourceRequest& need);
 
 /// Returns the time from which a job may start once its dependencies, if any, are fulfilled: the
 /// latest of `now`, its begin time, and what its `after:…+minutes` dependencies add. `dependencies`
@@ -51,12 +52,5 @@ TimePoint eligible_from(TimePoint now, const JobSpec& spec, const DependencySet*
 /// decided the term already, or any end fulfils it. Singletons need no job. Errors:
 /// kInvalidArgument "Job dependency problem".
 Status check_dependency(const ClusterState& state, const DependencyTerm& term);
-
-/// Applies MaxMemPerCPU, the partition's or else the cluster's, by raising the CPUs that the job
-/// asks for: with memory per CPU the CPUs per task rise and the memory of each falls; with memory
-/// per node the least CPUs per node rise. Counts stop at kCountMax. Source: slurm.conf(5),
-/// MaxMemPerCPU.
-void spread_memory(JobSpec& spec, const PartitionConfig& partition,
-                   const ClusterSettings& settings);
 
 }  // namespace muster::admission

@@ -9,9 +9,6 @@
 
 namespace muster::admission {
 
-/// The most tasks, nodes, CPUs and devices: more than any cluster has, and products of two of them
-/// stay far below 2^63.
-inline constexpr std::uint32_t kCountMax = (1U << 24) - 1;
 /// The most memory: one exabyte.
 inline constexpr std::uint64_t kMemoryMibMax = std::uint64_t{1} << 40;
 /// The longest limit: what Slurm can say in minutes.

@@ -47,20 +47,12 @@ std::int64_t initial_priority(const JobSpec& spec) {
   return 1 - std::int64_t{spec.nice};
 }
 
-/// What the user left open becomes a fact of the job, as far as all its partitions say the same;
-/// where they differ, the one that it starts in decides then.
-void fill_defaults(JobSpec& spec, const std::vector<ResourceRequest>& needs,
-                   const PartitionConfig& partition, const ClusterSettings& settings) {
+/// What the user left open becomes a fact of the job. Of several partitions the first one's rules
+/// are shown while it waits, as Slurm does; a start in another applies that one's.
+void fill_defaults(JobSpec& spec, const PartitionConfig& partition,
+                   const ClusterSettings& settings) {
   if ((spec.given & given_option::kRequeue) == 0) spec.is_requeue = settings.is_job_requeue;
-  const ResourceRequest& first = needs.front();
-  const bool is_alike = std::ranges::all_of(needs, [&](const ResourceRequest& need) {
-    return need.memory_scope == first.memory_scope && need.memory_mib == first.memory_mib;
-  });
-  if (spec.request.memory_scope == MemoryScope::kDefault && is_alike) {
-    spec.request.memory_scope = first.memory_scope;
-    spec.request.memory_mib = first.memory_mib;
-  }
-  spread_memory(spec, partition, settings);
+  apply_memory_rules(spec, partition, settings);
 }
 
 /// A job must be able to end before its deadline. One without a limit gets what time there is.
@@ -84,17 +76,16 @@ Result<Reply> submit(Draft& draft, const PreparedSubmit& submit, const Identity&
   const JobSpec& spec = *submit.spec;
   TRY(check_rights(spec, identity));
   const auto partitions = TRY(choose_partitions(state, spec.get(JobText::kPartition)));
-  std::vector<ResourceRequest> needs;
   for (const PartitionIndex index : partitions) {
     TRY(check_access(state.partition(index), spec, identity));
     TRY(check_limits(state.partition(index), spec, state.settings()));
-    needs.push_back(TRY(resource_need(spec, state.partition(index), state.settings())));
-    TRY(check_numbers(needs.back()));
-    TRY(check_names(state, needs.back()));
-    TRY(check_memory(state.partition(index), needs.back(), state.settings()));
+    const ResourceRequest need = TRY(resource_need(spec, state.partition(index), state.settings()));
+    TRY(check_numbers(need));
+    TRY(check_request(state, need));
+    TRY(check_memory(state.partition(index), need, state.settings()));
   }
   // After the checks, which are of what the user asked for.
-  fill_defaults(*submit.spec, needs, state.partition(partitions.front()), state.settings());
+  fill_defaults(*submit.spec, state.partition(partitions.front()), state.settings());
   if (state.active_jobs() >= state.settings().max_job_count) {
     return fail(
         ErrorCode::kResourceExhausted, ErrorCause::kQueueFull, "Resource temporarily unavailable",

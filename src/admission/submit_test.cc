@@ -5,6 +5,7 @@
 #include "admission/submit.h"
 #include "admission/testing.h"
 #include "slurm/request_text.h"
+#include "state/resource_need.h"
 
 namespace muster {
 namespace {
@@ -112,23 +113,21 @@ TEST(Submit, WhatTheUserLeftOpenBecomesAFactOfTheJob) {
   EXPECT_EQ(event_of(log, given).spec->request.memory_scope, MemoryScope::kPerNode);
 }
 
-TEST(Submit, DefaultsInWhichItsPartitionsDifferWaitForTheOneThatIsChosen) {
+TEST(Submit, OfSeveralPartitionsTheFirstOnesRulesAreShownAndWhatWasAskedForIsKept) {
   const LogWith log([](ClusterConfig& config) {
     config.partitions[0].default_memory_per_cpu_mib = 50;
     config.partitions[1].default_memory_per_cpu_mib = 500;
   });
-  const std::string both =
-      log.state().partitions()[0].name + "," + log.state().partitions()[1].name;
   auto open = spec_of();
-  open->text.set(JobText::kPartition, both);
-  EXPECT_EQ(event_of(log, open).spec->request.memory_scope, MemoryScope::kDefault);
-  const LogWith alike([](ClusterConfig& config) {
-    config.partitions[0].default_memory_per_cpu_mib =
-        config.partitions[1].default_memory_per_cpu_mib = 50;
-  });
-  auto same = spec_of();
-  same->text.set(JobText::kPartition, both);
-  EXPECT_EQ(event_of(alike, same).spec->request.memory_mib, 50U);
+  open->text.set(JobText::kPartition,
+                 log.state().partitions()[0].name + "," + log.state().partitions()[1].name);
+  const JobSpecRef spec = event_of(log, open).spec;
+  EXPECT_EQ(spec->request.memory_mib, 50U);
+  EXPECT_EQ(spec->asked.memory_scope, MemoryScope::kDefault);
+  EXPECT_EQ(spec->asked.cpus_per_task, 1U) << "or nothing would be kept";
+  const auto in_second =
+      resource_need(*spec, log.state().partitions()[1], log.state().settings()).value();
+  EXPECT_EQ(in_second.memory_mib, 500U);
 }
 
 TEST(Submit, EqualScriptsAreOneBlobAndKnownOnesNone) {

@@ -81,8 +81,9 @@ struct JobSpec {
   UserId user;
   GroupId group;
 
-  /// The texts as parsed and the numbers as given: the partition's and the cluster's defaults are
-  /// filled in by resource_need() (state/resource_need.h), which leaves it as it is. `task_count`
+  /// The texts as parsed and the numbers as given, but for what the memory rules of its partition
+  /// make of them (`asked`). Other defaults of the partition and the cluster are filled in by
+  /// resource_need() (state/resource_need.h), which leaves it as it is. `task_count`
   /// is what was given with -n or what follows from the other options. Invariant past the door
   /// (slurm/request_text.h): its lists are what the texts kGresPerNode, kGresPerJob, kGresPerTask,
   /// kFeatures, kPrefer, kNodeList and kExcludeList say.
@@ -126,6 +127,10 @@ struct JobSpec {
   BlobId environment;             ///< NUL-separated NAME=VALUE
   TrialId trial;                  ///< whose runs this job's are; 0: of no experiment
   std::uint32_t runs_before = 0;  ///< of that trial's former jobs
+
+  /// What the user gave of the amounts in `request` that the partition's memory rules have changed:
+  /// another partition's start from here. Unset, with no CPUs per task: they changed nothing.
+  MemoryTerms asked;
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };

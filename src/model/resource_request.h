@@ -11,6 +11,10 @@ namespace muster {
 /// The unit that `memory_mib` is an amount for: kDefault when no memory was asked for.
 enum class MemoryScope : std::uint8_t { kDefault = 0, kPerNode = 1, kPerCpu = 2, kPerGpu = 3 };
 
+/// The most tasks, nodes, CPUs and devices that are reckoned with: more than any cluster has, and
+/// products of two of them stay far below 2^63.
+inline constexpr std::uint32_t kCountMax = (1U << 24) - 1;
+
 /// An amount of a generic resource. An empty type matches every type of that name.
 struct GresAmount {
   std::string name;
@@ -61,6 +65,17 @@ struct ResourceRequest {
   bool is_exclusive = false;  ///< whole nodes
 
   friend bool operator==(const ResourceRequest&, const ResourceRequest&) = default;
+};
+
+/// The amounts of a request that a partition's rules on memory change (DefMemPerCPU, MaxMemPerCPU
+/// and their like).
+struct MemoryTerms {
+  std::uint32_t cpus_per_task = 0;
+  std::uint32_t min_cpus_per_node = 0;
+  MemoryScope memory_scope = MemoryScope::kDefault;
+  std::uint64_t memory_mib = 0;
+
+  friend bool operator==(const MemoryTerms&, const MemoryTerms&) = default;
 };
 
 }  // namespace muster

@@ -77,7 +77,9 @@ bool has_lists(const ResourceRequest& request) {
 // clang-format off
 #define JOB_SPEC_FIELDS(F, S, L, P, O) \
   JOB_REQUEST_FIELDS(F, S, L, P, O) F(user, User) F(group, Group) F(script, Script) \
-  F(environment, Environment) F(trial, Trial) F(runs_before, RunsBefore)
+  F(environment, Environment) F(trial, Trial) F(runs_before, RunsBefore) \
+  F(asked.cpus_per_task, AskedCpusPerTask) F(asked.min_cpus_per_node, AskedMinCpusPerNode) \
+  F(asked.memory_scope, AskedMemoryScope) F(asked.memory_mib, AskedMemoryMib)
 // clang-format on
 void write(schema::JobSpec::Builder builder, const JobSpec& value, std::uint64_t texts) {
   if ((value.text.mask() & ~texts) == 0) {

@@ -29,6 +29,7 @@ JobSpecRef sayable(const JobSpecRef& spec) {
   said->script = said->environment = BlobId();
   said->trial = TrialId();
   said->runs_before = 0;
+  said->asked = MemoryTerms();
   for (const JobText key : {JobText::kUserName, JobText::kGroupName, JobText::kAdminComment})
     said->text.set(key, "");
   said->request.gres_per_node.clear();  // what texts say is read where the job comes in

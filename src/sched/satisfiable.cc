@@ -178,7 +178,9 @@ class Question {
       devices += candidate->shares[0];
     });
     if (nodes < limits.min)
-      return fmt::format("nodes: {} asked for, {} can carry a task of the job", limits.min, nodes);
+      return nodes == 0 ? "no node has all at once that a task of the job needs"
+                        : fmt::format("nodes: {} asked for, {} can carry a task of the job",
+                                      limits.min, nodes);
     if (!demand_.per_job.empty() && devices < demand_.per_job[0].count) {
       return fmt::format("gres: {} asked for, all nodes together have {}", demand_.per_job[0].count,
                          devices);

@@ -100,6 +100,13 @@ TEST(SatisfiableTexts, ThenWhatAllNodesTogetherLack) {
             std::string(kNotAvailable) + "nodes: 3 asked for, 2 can carry a task of the job");
 }
 
+TEST(SatisfiableTexts, WhatNoNodeHasTogetherIsSaidSo) {
+  ResourceRequest both = tasks(1, 9);
+  both.gres_per_node = {{"gpu", "a100", 1}};
+  EXPECT_EQ(refused(both),
+            std::string(kNotAvailable) + "no node has all at once that a task of the job needs");
+}
+
 TEST(SatisfiableTexts, ALimitOfThePartitionIsSaidLast) {
   ClusterConfig config = small_cluster();
   config.partitions[0].max_nodes = 1;

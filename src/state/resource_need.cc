@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/saturating.h"
 #include "slurm/gres_options.h"
 #include "slurm/rank_layout.h"
 
@@ -14,6 +15,24 @@ struct MemoryDefault {
   std::uint64_t per_gpu;
   bool is_set() const { return per_node != 0 || per_cpu != 0 || per_gpu != 0; }
 };
+
+MemoryTerms terms_of(const ResourceRequest& need) {
+  return {need.cpus_per_task, need.min_cpus_per_node, need.memory_scope, need.memory_mib};
+}
+
+void set_terms(ResourceRequest& need, const MemoryTerms& terms) {
+  need.cpus_per_task = terms.cpus_per_task;
+  need.min_cpus_per_node = terms.min_cpus_per_node;
+  need.memory_scope = terms.memory_scope;
+  need.memory_mib = terms.memory_mib;
+}
+
+/// The request as the user gave it.
+ResourceRequest asked_of(const JobSpec& spec) {
+  ResourceRequest need = spec.request;
+  if (spec.asked.cpus_per_task != 0) set_terms(need, spec.asked);
+  return need;
+}
 
 void fill_memory(ResourceRequest& need, const MemoryDefault& fallback) {
   // DefMemPerGPU counts for jobs that ask for GPUs, before the others. Source: slurm.conf(5).
@@ -29,6 +48,45 @@ void fill_memory(ResourceRequest& need, const MemoryDefault& fallback) {
   }
 }
 
+std::uint32_t counted(std::uint64_t cpus) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(cpus, kCountMax));
+}
+
+/// Source: slurm.conf(5), MaxMemPerCPU: who asks for more for each CPU gets more CPUs with less
+/// memory each.
+void spread_memory(ResourceRequest& need, std::uint64_t per_cpu) {
+  const std::uint64_t factor = need.memory_mib / per_cpu + (need.memory_mib % per_cpu != 0 ? 1 : 0);
+  if (need.memory_scope == MemoryScope::kPerCpu && factor > 1) {
+    need.cpus_per_task =
+        counted(saturating_product(std::uint64_t{std::max(1U, need.cpus_per_task)}, factor));
+    // Rounded up: never less than was asked for.
+    need.memory_mib = (need.memory_mib + factor - 1) / factor;
+  } else if (need.memory_scope == MemoryScope::kPerNode) {
+    // As many CPUs as the memory of a node pays for.
+    need.min_cpus_per_node = std::max(need.min_cpus_per_node, counted(factor));
+  }
+}
+
+void apply_memory_rules(ResourceRequest& need, const PartitionConfig& partition,
+                        const ClusterSettings& settings) {
+  // Where nobody counts memory a job has none by default.
+  if (need.memory_scope == MemoryScope::kDefault && settings.is_memory_consumable) {
+    const MemoryDefault of_partition{partition.default_memory_per_node_mib,
+                                     partition.default_memory_per_cpu_mib,
+                                     partition.default_memory_per_gpu_mib};
+    const MemoryDefault of_cluster{settings.default_memory_per_node_mib,
+                                   settings.default_memory_per_cpu_mib,
+                                   settings.default_memory_per_gpu_mib};
+    // A partition with any default of its own does not inherit the cluster's others.
+    fill_memory(need, of_partition.is_set() ? of_partition : of_cluster);
+  }
+  // 0: the partition sets none.
+  const std::uint64_t per_cpu = partition.max_memory_per_cpu_mib != 0
+                                    ? partition.max_memory_per_cpu_mib
+                                    : settings.max_memory_per_cpu_mib;
+  if (per_cpu != 0) spread_memory(need, per_cpu);
+}
+
 }  // namespace
 
 bool wants_gpu(const ResourceRequest& need) {
@@ -42,8 +100,8 @@ bool wants_gpu(const ResourceRequest& need) {
 
 Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig& partition,
                                       const ClusterSettings& settings) {
-  // A copy: the request stays what the user asked for.
-  ResourceRequest need = spec.request;
+  ResourceRequest need = asked_of(spec);
+  apply_memory_rules(need, partition, settings);
   need.is_tasks_per_node_exact = follows_nodes(spec);
   // A run is one step of all its tasks, which MaxTasksPerNode bounds on each node.
   const bool is_bounded =
@@ -70,20 +128,26 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
   TRY(combine_gres(need));
   // Each required node takes part.
   need.min_nodes = std::max(need.min_nodes, static_cast<std::uint32_t>(need.required_nodes.size()));
-  if (need.memory_scope == MemoryScope::kDefault) {
-    const MemoryDefault of_partition{partition.default_memory_per_node_mib,
-                                     partition.default_memory_per_cpu_mib,
-                                     partition.default_memory_per_gpu_mib};
-    const MemoryDefault of_cluster{settings.default_memory_per_node_mib,
-                                   settings.default_memory_per_cpu_mib,
-                                   settings.default_memory_per_gpu_mib};
-    // A partition with any default of its own does not inherit the cluster's others.
-    fill_memory(need, of_partition.is_set() ? of_partition : of_cluster);
-  }
   // SelectTypeParameters without memory: nobody counts it.
   if (!settings.is_memory_consumable)
     need.memory_scope = MemoryScope::kDefault, need.memory_mib = 0;
   return need;
+}
+
+void apply_memory_rules(JobSpec& spec, const PartitionConfig& partition,
+                        const ClusterSettings& settings) {
+  drop_memory_rules(spec);
+  const MemoryTerms asked = terms_of(spec.request);
+  apply_memory_rules(spec.request, partition, settings);
+  if (terms_of(spec.request) == asked) return;
+  spec.asked = asked;
+  // Zero is what says that nothing is kept.
+  spec.asked.cpus_per_task = std::max(1U, asked.cpus_per_task);
+}
+
+void drop_memory_rules(JobSpec& spec) {
+  if (spec.asked.cpus_per_task != 0) set_terms(spec.request, spec.asked);
+  spec.asked = MemoryTerms();
 }
 
 }  // namespace muster

@@ -56,6 +56,41 @@ TEST(ResourceNeed, MemoryPerGpuIsForJobsWithGpus) {
       << "the partition has a default, though none for this job";
 }
 
+TEST(ResourceNeed, MemoryRulesStartFromWhatWasAskedFor) {
+  Ask ask;
+  ask.spec.request.memory_scope = MemoryScope::kPerCpu;
+  ask.spec.request.memory_mib = 250;
+  const JobSpec given = ask.spec;
+  PartitionConfig strict;
+  strict.max_memory_per_cpu_mib = 100;
+  apply_memory_rules(ask.spec, strict, ask.settings);
+  EXPECT_EQ(ask.spec.request.cpus_per_task, 3U);
+  EXPECT_EQ(ask.spec.request.memory_mib, 84U);
+  // The same again, in a partition with another rule, and in one without.
+  EXPECT_EQ(resource_need(ask.spec, strict, ask.settings)->cpus_per_task, 3U);
+  strict.max_memory_per_cpu_mib = 200;
+  EXPECT_EQ(resource_need(ask.spec, strict, ask.settings)->cpus_per_task, 2U);
+  EXPECT_EQ(ask.need().cpus_per_task, 1U);
+  EXPECT_EQ(ask.need().memory_mib, 250U);
+  apply_memory_rules(ask.spec, ask.partition, ask.settings);
+  EXPECT_EQ(ask.spec, given);
+}
+
+TEST(ResourceNeed, MemoryOfANodePaysForCpusThatTasksOnItCountToo) {
+  Ask ask;
+  ask.partition.max_memory_per_cpu_mib = 100;
+  ask.spec.request.memory_scope = MemoryScope::kPerNode;
+  ask.spec.request.memory_mib = 600;
+  EXPECT_EQ(ask.need().min_cpus_per_node, 6U);
+  ask.spec.request.tasks_per_node = ask.spec.request.task_count = 8;
+  EXPECT_EQ(ask.need().min_cpus_per_node, 8U);
+  ask.spec.request.memory_mib = 0;  // all of the node's
+  ask.spec.request.tasks_per_node = 0;
+  EXPECT_EQ(ask.need().min_cpus_per_node, 0U);
+  ask.spec.request.memory_mib = ~std::uint64_t{0};
+  EXPECT_EQ(ask.need().min_cpus_per_node, kCountMax);
+}
+
 TEST(ResourceNeed, MemoryIsNothingWhereItIsNotCounted) {
   Ask ask;
   ask.settings.is_memory_consumable = false;

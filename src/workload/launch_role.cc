@@ -15,7 +15,6 @@
 #include "engine/run_policy.h"
 #include "slurm/hostlist.h"
 #include "slurm/rank_layout.h"
-#include "state/resource_need.h"
 #include "state/views.h"
 #include "text/launch_size.h"
 #include "workload/node_role.h"
@@ -30,27 +29,11 @@ void give_up_turns(const StepId& step, LaunchQueue& launches) {
   for (const NodeIndex node : launches.unsent_turns(step)) launches.received({step, node});
 }
 
-/// The job with the memory that the partition it started in gives by default, where its partitions
-/// differed in that.
-JobSpecRef spec_in_partition(const Job& job, const ClusterState& state) {
-  // Only of several partitions it is open until the start which default memory the job has.
-  const bool is_open = job.spec->request.memory_scope == MemoryScope::kDefault &&
-                       job.spec->get(JobText::kPartition).find(',') != std::string_view::npos;
-  if (!is_open) return job.spec;
-  const auto need = resource_need(*job.spec, state.partition(job.partition), state.settings());
-  if (!need.has_value() || need->memory_mib == 0) return job.spec;
-  // Specs are shared by all replicas of the process and never changed: the nodes get a copy.
-  auto spec = std::make_shared<JobSpec>(*job.spec);
-  spec->request.memory_scope = need->memory_scope;
-  spec->request.memory_mib = need->memory_mib;
-  return spec;
-}
-
 /// What every node of a step is sent alike.
 LaunchStep launch_of(const Job& job, const StepState& step, const ClusterState& state) {
   LaunchStep message;
   message.id = step.id;
-  message.job = spec_in_partition(job, state);
+  message.job = job.spec;
   message.step = step.spec;
   message.cluster_name = state.settings().cluster_name;
   message.job_node_list = compress_hostlist(node_names(job.run->allocation->nodes, state));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "state/resource_need.h"
 #include "workload/launch/launch_key.h"
 #include "workload/launch_role.h"
 #include "workload/node_role.h"
@@ -176,10 +177,23 @@ bool StartRole::commit_start(const sched::Start& start) {
     id = state_.next_job();
     engine_.emit(ArraySplit{start.job, index, id});
   }
+  apply_rules_of(start.partition, *state_.jobs().find(id));
   const Duration limit = state_.jobs().find(id)->time_limit;
   engine_.emit(JobStarted{id, start.partition, *allocation, limit, draw_run_key(state_, id)});
   create_first_step(*state_.jobs().find(id));
   return true;
+}
+
+/// What the job asked for is read by the rules of the partition that it starts in, where it has
+/// been by another's, or they have changed.
+void StartRole::apply_rules_of(PartitionIndex partition, const Job& job) {
+  auto spec = std::make_shared<JobSpec>(*job.spec);
+  apply_memory_rules(*spec, state_.partition(partition), state_.settings());
+  if (*spec == *job.spec) return;
+  JobChanged change;
+  change.job = job.id;
+  change.spec = std::move(spec);
+  engine_.emit(std::move(change));
 }
 
 void StartRole::create_first_step(const Job& job) {

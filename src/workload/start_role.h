@@ -58,6 +58,7 @@ class StartRole final : public Feasibility {
   bool try_start(JobId job);
   bool commit(const sched::Start& start);
   bool commit_start(const sched::Start& start);
+  void apply_rules_of(PartitionIndex partition, const Job& job);
   void create_first_step(const Job& job);
   Status check_change(const JobChanged& change) const;
 

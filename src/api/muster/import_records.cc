@@ -68,13 +68,13 @@ Result<State> state_of(const Json& record,
 }
 
 /// Beyond it nothing is counted by people.
-constexpr std::int64_t kCountMax = 1'000'000'000;
+constexpr std::int64_t kImportedCountMax = 1'000'000'000;
 
 std::uint32_t small_or(const Json& object, const char* name, std::uint32_t otherwise) {
   const auto value = whole_field(object, name);
   // A count outside is treated as absent: it is no reason to lose a whole experiment.
-  return value && *value >= 0 && *value <= kCountMax ? static_cast<std::uint32_t>(*value)
-                                                     : otherwise;
+  return value && *value >= 0 && *value <= kImportedCountMax ? static_cast<std::uint32_t>(*value)
+                                                             : otherwise;
 }
 
 std::string entrypoint_text(const Json* entrypoint) {
@@ -176,7 +176,8 @@ std::string ImportContext::origin(std::int64_t id) const {
 
 Result<std::uint32_t> record_id(const Json& record, const char* name) {
   const auto id = whole_field(record, name);
-  if (!id || *id < 1 || *id > kCountMax) return fail(bad(name, "a number from 1 is missing"));
+  if (!id || *id < 1 || *id > kImportedCountMax)
+    return fail(bad(name, "a number from 1 is missing"));
   return static_cast<std::uint32_t>(*id);
 }
 

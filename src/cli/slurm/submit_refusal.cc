@@ -43,6 +43,12 @@ std::string reason_of(const Error& error) {
   return error.detail.empty() ? error.message : error.detail;
 }
 
+/// An option as it is typed; a variable that has none goes by its own name.
+std::string shown(const OptionValue& option) {
+  const bool is_variable = option.name.front() >= 'A' && option.name.front() <= 'Z';
+  return fmt::format("{}{}", is_variable ? "" : "--", option.name);
+}
+
 std::string joined(std::string_view first, std::string_view second) {
   return fmt::format("{}{}{}", first, first.empty() || second.empty() ? "" : ", ", second);
 }
@@ -82,7 +88,7 @@ int refuse_test(const Console& console, const Error& error) {
 int refuse_value(const Console& console, Submitter by, const OptionValue& option,
                  const Error& error) {
   const std::string reason = joined(reason_of(error), option.origin);
-  const std::string given = fmt::format("--{}={}: {}", option.name, option.value, reason);
+  const std::string given = fmt::format("{}={}: {}", shown(option), option.value, reason);
   // Not supported: by name, before any text about the value.
   if (error.code == ErrorCode::kUnimplemented) {
     return console.fail(Error{error.code, error.message, joined(error.detail, option.origin)});
@@ -96,13 +102,13 @@ int refuse_value(const Console& console, Submitter by, const OptionValue& option
     return 1;
   }
   if (error.cause == ErrorCause::kNotANumber) {
-    console.error(fmt::format("{} for --{}.", error.message, option.name));
+    console.error(fmt::format("{} for {}.", error.message, shown(option)));
     console.error(option.origin);
     return 1;
   }
   if (error.cause == ErrorCause::kNodeCount) {
     console.error(error.message);
-    console.error(joined(fmt::format("--{}={}", option.name, option.value), option.origin));
+    console.error(joined(fmt::format("{}={}", shown(option), option.value), option.origin));
     // Slurm's exit code for what getopt or a parser refuses.
     return kExitBadOption;
   }
@@ -124,7 +130,7 @@ int refuse_value(const Console& console, Submitter by, const OptionValue& option
   if (controllers != std::end(kControllers))
     return refuse_job(console, by, Error{error.code, std::string(controllers->message), given});
   // Everything else: the option's name, the reason, and the parser's exit code.
-  console.error(Error{error.code, fmt::format("Invalid --{} specification", option.name), reason});
+  console.error(Error{error.code, fmt::format("Invalid {} specification", shown(option)), reason});
   return kExitBadOption;
 }
 

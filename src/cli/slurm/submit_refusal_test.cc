@@ -79,6 +79,16 @@ TEST(SubmitRefusal, WhatIsNoNumberNamesItsOption) {
             "sbatch: error: from SLURM_NTASKS=x\n");
 }
 
+TEST(SubmitRefusal, AVariableWithoutAnOptionGoesByItsOwnName) {
+  const Error no_number{ErrorCode::kInvalidArgument, "Invalid numeric value \"x\"", "",
+                        ErrorCause::kNotANumber};
+  EXPECT_EQ(refused_value({"SLURM_DEBUG", "x"}, no_number).text,
+            "sbatch: error: Invalid numeric value \"x\" for SLURM_DEBUG.\n");
+  const Error other{ErrorCode::kInvalidArgument, "it cannot be read", ""};
+  EXPECT_EQ(refused_value({"SLURM_HOSTFILE", "/x"}, other).text,
+            "sbatch: error: Invalid SLURM_HOSTFILE specification: it cannot be read\n");
+}
+
 TEST(SubmitRefusal, ANodeCountIsSaidWholeAndIsABadOption) {
   const Error error{ErrorCode::kInvalidArgument, "\"0\" is not a valid node count", "",
                     ErrorCause::kNodeCount};

@@ -235,9 +235,7 @@ Status constraint(SubmitOptions& options, Value value) {
 }
 
 Status prefer(SubmitOptions& options, Value value) {
-  if (!parse_features(value).has_value())
-    return fail(ErrorCode::kInvalidArgument, "Invalid preferred feature specification",
-                fmt::format("'{}'", value));
+  TRY(parse_features(value));
   return text<JobText::kPrefer>(options, value);
 }
 

@@ -58,7 +58,11 @@ struct JobEdit {
       split_index;  ///< of the element that the draft splits off; `job` is its record then
 
   JobSpec& edit_spec() {
-    if (spec == nullptr) spec = std::make_shared<JobSpec>(*job.spec);
+    if (spec == nullptr) {
+      spec = std::make_shared<JobSpec>(*job.spec);
+      // Of one that waits what was asked for is changed; its partition's rules follow.
+      if (job.is_pending()) drop_memory_rules(*spec);
+    }
     return *spec;
   }
   Refusal require_pending() const {
@@ -74,6 +78,10 @@ Refusal set_time_limit(JobEdit& edit, const std::string& value) {
       parse_time_limit(is_relative ? std::string_view(value).substr(1) : std::string_view(value));
   if (!parsed.has_value()) return parsed.error();
   Duration limit = parsed.value();
+  if (is_relative && edit.job.time_limit.is_infinite())
+    return invalid(
+        "Requested time limit is invalid (missing or exceeds some limit)",
+        fmt::format("'{}': the job has no limit that it could be counted from; give one", value));
   if (is_relative)
     limit = value.front() == '+' ? edit.job.time_limit + limit : edit.job.time_limit - limit;
   // Source: scontrol(1), TimeLimit.
@@ -321,7 +329,7 @@ Status check_edited(const JobEdit& edit) {
       TRY(admission::check_limits(partition, spec, edit.state.settings()));
     }
     const ResourceRequest need = TRY(resource_need(spec, partition, edit.state.settings()));
-    TRY(admission::check_names(edit.state, need));
+    TRY(admission::check_request(edit.state, need));
     TRY(admission::check_memory(partition, need, edit.state.settings()));
   }
   return {};
@@ -403,6 +411,10 @@ Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpd
     if (update.values.size() == 1) return std::nullopt;  // of the element itself nothing changes
   }
   derive_eligible_time(edit);
+  if (edit.spec != nullptr && job.is_pending()) {
+    const auto& partitions = edit.change.partitions ? *edit.change.partitions : job.partitions;
+    apply_memory_rules(*edit.spec, edit.state.partition(partitions.front()), edit.state.settings());
+  }
   edit.change.spec = std::move(edit.spec);
   draft.add(std::move(edit.change));
   return std::nullopt;

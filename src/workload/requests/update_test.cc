@@ -83,6 +83,36 @@ TEST(UpdateJob, ChangesWhatIsNamed) {
   EXPECT_EQ(change_of(log, job, "Comment", "hello").spec->get(JobText::kComment), "hello");
 }
 
+TEST(UpdateJob, FromNoLimitNothingIsCounted) {
+  Log log;
+  const JobId job = log.submit(spec_of());
+  JobChanged unlimited;
+  unlimited.job = job;
+  unlimited.time_limit = Duration::infinite();
+  log.add({unlimited});
+  for (const char* value : {"-10", "+10"}) {
+    EXPECT_EQ(refusal_of(log, job, "TimeLimit", value).message,
+              "Requested time limit is invalid (missing or exceeds some limit)");
+  }
+  EXPECT_EQ(change_of(log, job, "TimeLimit", "10").time_limit, Duration::minutes(10));
+}
+
+TEST(UpdateJob, TheMemoryRulesOfItsPartitionAreAppliedAnew) {
+  Log log;
+  auto spec = spec_of();
+  spec->request.memory_scope = MemoryScope::kPerCpu;
+  spec->request.memory_mib = 200;
+  const JobId job = log.submit(spec);
+  PartitionChanged strict{PartitionIndex(1), log.state().partition(PartitionIndex(1))};
+  strict.config.max_memory_per_cpu_mib = 100;
+  log.add({strict});
+  const JobSpecRef moved = change_of(log, job, "Partition", "other").spec;
+  EXPECT_EQ(moved->request.cpus_per_task, 2U);
+  EXPECT_EQ(moved->asked.memory_mib, 200U);
+  log.start(job, {testing::grant_of(0, 0, 1)});
+  EXPECT_EQ(change_of(log, job, "JobName", "runs").spec->request.memory_mib, 200U);
+}
+
 TEST(UpdateJob, TheThrottleIsTheArraysWhicheverElementIsNamed) {
   Log log;
   const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 4), 1});
