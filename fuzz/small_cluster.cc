@@ -116,7 +116,7 @@ void SmallCluster::stand_still(Duration span) {
   follow();
 }
 std::vector<std::pair<NodeIndex, ToAgent>> SmallCluster::new_orders() {
-  const std::vector<std::pair<NodeIndex, ToAgent>> orders(
+  std::vector<std::pair<NodeIndex, ToAgent>> orders(
       rig_.sent.begin() + static_cast<std::ptrdiff_t>(ordered_), rig_.sent.end());
   ordered_ = rig_.sent.size();
   return orders;

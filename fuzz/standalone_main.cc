@@ -202,7 +202,7 @@ int drive(const Options& options) {
     if (input.size() > options.length_max) input.resize(options.length_max);
     std::snprintf(crash_path, sizeof crash_path, "crash-%llu-%llu",
                   static_cast<unsigned long long>(options.seed),
-                  static_cast<unsigned long long>(done + 1));
+                  static_cast<unsigned long long>(done) + 1);
     run(input);
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -131,7 +131,7 @@ struct RequestRow {
   std::vector<Request> before = {};  ///< asked by alice first
 };
 
-std::vector<RequestRow> request_rows() {
+std::vector<RequestRow> request_rows() {  // NOLINT(readability-function-size): a table
   const auto control = [](JobVerb verb, JobId job) {
     return testing::control_of(verb, selector_of(job));
   };

@@ -20,23 +20,24 @@ for entry in json.load(open(sys.argv[1] + "/compile_commands.json")):
         continue
     words = shlex.split(entry["command"])
     words = words[next(i for i, word in enumerate(words) if word.endswith(("c++", "g++", "clang++"))):]
-    print(entry["file"], shlex.join(words[:words.index("-o")] + ["-E", entry["file"]]), sep="\t")
+    print(entry["file"], shlex.join(words[:words.index("-o")] + ["-E", "-P", entry["file"]]), sep="\t")
 PY
 }
 
-# What a source is after the preprocessor, and by which rules it is judged.
+# What a source is after the preprocessor, and by which rules it is judged: a comment that changes makes nothing new.
 check_one() {
-  local source=${1%%$'\t'*} command=${1#*$'\t'} mark
+  local source=${1%%$'\t'*} command=${1#*$'\t'} mark found
   mark=$lint/clean/$( (eval "$command" 2>/dev/null; cat .clang-tidy) | sha256sum | cut -d' ' -f1)
   [ -e "$mark" ] && return 0
+  found=$mark.found.$$ # a source of several programs may be looked at twice at once
   # What is compiled at once is included by a file that CMake writes: its sources count as headers there, and being included is no fault. Of
   # g++'s own options clang says nothing; what clang calls -Wconversion has signs in it, which g++'s has not, and texts
   # are broken over lines on purpose.
   if clang-tidy -p "$lint" --quiet --header-filter='/(src|sim|bench|fuzz|tests|cpp)/.*\.(cc|h|hpp)$' \
       --checks=-bugprone-suspicious-include --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-sign-conversion --extra-arg=-Wno-string-concatenation \
-      --extra-arg=-Wno-unused-command-line-argument "$source" 2>/dev/null | sed "s|$PWD/||" | tee "$mark.found" | grep -v '^[0-9]* warning' ; then :; fi
-  if grep -q 'error:' "$mark.found"; then rm -f "$mark.found"; return 1; fi
-  mv "$mark.found" "$mark"
+      --extra-arg=-Wno-unused-command-line-argument "$source" 2>/dev/null | sed "s|$PWD/||" | tee "$found" | grep -v '^[0-9]* warning' ; then :; fi
+  if grep -q 'error:' "$found"; then rm -f "$found"; return 1; fi
+  mv "$found" "$mark"
 }
 export -f check_one
 export lint

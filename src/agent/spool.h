@@ -2,11 +2,11 @@
 // ended. There is a log per generation; a supervisor writes its step's end to the log under which
 // it was launched.
 //
-// steps.N.log: log records (records/log_record.h), each an encoded message: LaunchStep without its
-// script and environment (launched), StepDone (ended; written by supervisors), AcknowledgeStep (may
-// be forgotten), and RegisterNode (which cluster the node serves from here on, and the highest job
-// that it was ordered to start there): first in each log. agent.lock is held by the agent that uses
-// the folder.
+// steps.N.log: log records (records/log_record.h), each an encoded message: LaunchStep with
+// its id, cluster, epoch, node name and launch key alone (launched), StepDone (ended; written by
+// supervisors), AcknowledgeStep (may be forgotten), and RegisterNode (which cluster the node serves
+// from here on, and the highest job that it was ordered to start there): first in each log.
+// agent.lock is held by the agent that uses the folder.
 #pragma once
 
 #include <map>
@@ -22,7 +22,8 @@ namespace muster {
 /// Life cycle of a step: launched() ──its supervisor writes its end; find_end()──▶ acknowledged()
 /// ──▶ its log is deleted once no step in it is open. Lifetime: one agent holds the folder's lock
 /// as long as the object lives. Thread: one at a time; writing calls block for the disk. Errors of
-/// all calls that write: kUnavailable, with cause kNoRoom for a full disk.
+/// all calls that write: as disk_error (env/), kResourceExhausted for a full disk among them;
+/// kUnavailable when the log was removed.
 class Spool {
  public:
   /// A step that was launched and not acknowledged when the spool was opened.
@@ -41,19 +42,22 @@ class Spool {
   };
   /// Opens the folder, making it when needed, and reads what earlier agents and supervisors left.
   /// `known`: open steps are added. Errors: kAlreadyExists while another agent uses it;
-  /// kUnavailable. A damaged record is no error: it shows as Identity::has_lost_records.
+  /// kFailedPrecondition when it is another user's, or open to others; kUnavailable. A damaged
+  /// record is no error: it shows as Identity::has_lost_records.
   static Result<Spool> open(const std::string& folder, std::vector<Known>& known);
   Spool(Spool&& other) noexcept;
   ~Spool();
 
   /// Records the launches in one write, durable on return: a restarted agent finds the steps and
   /// does not launch them again. To be called before their supervisors start. On an error nothing
-  /// may be launched; the steps are open all the same, until acknowledged() or a restart. Begins a
+  /// may be launched; the steps are open all the same until acknowledged(), and a restart may find
+  /// them still. Begins a
   /// new log first when this one is longer than 8 MiB.
   Status launched(const std::vector<const LaunchStep*>& steps);
   const Identity& identity() const { return identity_; }
   /// Records that the node serves that cluster from now on; open steps of another one are dropped.
-  /// Durable on return. On an error the identity is what it was.
+  /// Durable on return. On an error the identity is what it was, but the other cluster's steps are
+  /// open no longer.
   Status adopt(const Identity& identity);
   /// Makes a harmless write that shows whether launches can be recorded.
   Status probe();

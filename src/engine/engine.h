@@ -5,8 +5,8 @@
 //   commands, timers, messages ──▶ Engine ⇄ modules ──▶ batch of events ──▶ journal
 //                                                             │ durable
 //                                            replies, agent messages, followers ◀─┘
-// A turn: begin_turn, then inputs (on_command, on_tick, on_work, calls of modules), each after a
-// begin_turn of its own that moves the time on; end_turn closes it with at most one batch.
+// A turn: begin_turn, then inputs (on_command, on_tick, on_work, calls of modules), most after a
+// begin_turn of their own that moves the time on; end_turn closes it with at most one batch.
 // on_durable may come at any time between inputs.
 //
 // Thread: the core's alone; no call blocks. What does not belong here: any rule about jobs, nodes
@@ -75,12 +75,14 @@ class Engine {
   void start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, TimePoint now,
              const CoreStart& beginning);
   bool is_started() const { return is_started_; }
-  /// Sets the cluster's time to `now`. It is called before every input, so within one turn the time
-  /// may move.
+  /// Sets the cluster's time to `now`. It is called before every input that brings a time, so
+  /// within one turn the time may move; an input without one (Core::on_blob and others) has the
+  /// last one's.
   void begin_turn(TimePoint now) { now_ = now; }
   /// Executes the command, after what has ended in this turn has had its consequences. Its answer
   /// leaves through EnginePort::reply, once it is durable. A command that came before under the
-  /// same number from the same user is not executed again and gets the first answer. A command is
+  /// same number from the same user, and changed something then, is not executed again and gets
+  /// the first answer, as long as the state's AnswerTable has it. A command is
   /// atomic: when one of its requests is refused, none of it is done; only what a module accepts as
   /// a whole is done part by part.
   void on_command(Command command);
@@ -100,7 +102,8 @@ class Engine {
   /// everything before it is durable. Does nothing before start().
   void end_turn();
   /// Answers requests for new work (is_new_work in module_of.h) with `why` from now on; all others,
-  /// and whatever ends jobs, are accepted as before. Nullopt: new work is accepted again.
+  /// and whatever ends jobs, are accepted as before. Nor do jobs start that wait already. Nullopt:
+  /// new work is accepted again.
   void refuse_new_work(std::optional<Error> why) { refusal_ = std::move(why); }
 
   // ---- for modules, within a turn ----

@@ -27,15 +27,19 @@ class Module {
   virtual void begin(const CoreStart& start) = 0;
 
   /// Accepts the whole command, where true is returned: then the module answers it in its own time,
-  /// and it is not drafted.
+  /// and it is not drafted. It is offered commands of a single request, before anything is checked:
+  /// what it accepts the module itself checks against Engine::refusal(), and records as answered.
   virtual bool accept(Command& command) = 0;
-  /// Drafts what the request means. Requires: the request is of this module's kinds.
+  /// Drafts what the request means. Also called for what follows a refused request of the same
+  /// command: the draft's events are gone then, its claims are not, and nothing of it is applied.
+  /// Requires: the request is of this module's kinds.
   virtual Reply handle(Draft& draft, const PreparedRequest& request, const Identity& identity) = 0;
   /// Called when a draft is about to be applied, for what it sends beside its events.
   virtual void before_apply(const Draft& draft) = 0;
 
   /// Called when the event has been applied. What follows from it is stored for settle(), or
-  /// emitted at once.
+  /// emitted at once: modules that come later are shown what follows first, and find the state
+  /// ahead of `event`.
   virtual void after_event(const Event& event) = 0;
   /// Called when a timer of this module's kinds has fired. Requires: its job is in the state.
   virtual void on_timer(const Timer& timer, const Job& job) = 0;
@@ -45,7 +49,8 @@ class Module {
   /// Called when the turn comes to its end: what each turn may do once is allowed anew.
   virtual void before_end() = 0;
   /// Brings what this turn has set in motion as far as the turn's allowance goes. Called again as
-  /// long as any module adds events. False: it must be called again even so.
+  /// long as any module adds events, and in mid-turn before a command while has_open_ends(). False:
+  /// it must be called again even so.
   virtual bool settle() = 0;
   /// True when something has ended in this turn and what follows from that has not been emitted: a
   /// command must not see the state so.

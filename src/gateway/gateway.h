@@ -97,10 +97,11 @@ class Gateway final : public ClientCalls, private kj::TaskSet::ErrorHandler {
   /// kResourceExhausted), if there is one.
   kj::Promise<std::optional<Error>> act_upon(std::vector<LogFinding> findings);
   /// True as soon as the run is asked to stop; false when it has not been for so long. Errors:
-  /// kNotFound: it is not the present run.
+  /// kNotFound, kPermissionDenied; kFailedPrecondition: another run has taken its place, or it is
+  /// over.
   kj::Promise<Result<bool>> wait_stop(const Identity& identity, TrialRun run, kj::Duration timeout);
-  /// Checks a token. Errors: kPermissionDenied: the job, or its run, that the token was given to
-  /// has ended.
+  /// Checks a token that a job or its run was given: signature, expiry and users' tokens are judged
+  /// by TokenStore and parse_token. Errors: kPermissionDenied: the job, or the run, has ended.
   Status check_token(const TokenClaims& claims) const;
   const ClusterState& state() const { return replica_.state(); }
   /// Returns why the core accepts no new work at present; nullopt: it does.

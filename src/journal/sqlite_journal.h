@@ -15,8 +15,9 @@ struct SqliteJournalOptions {
                               ///< acquires no lock that it would wait for
 };
 
-/// Opens or creates the file; one of an older format is brought to this one, unless it is only
-/// read. Errors: kFailedPrecondition when the file has a newer format (the message names both).
+/// Opens or creates the file; one of an older format is brought to this one. Errors:
+/// kFailedPrecondition when the file has a newer format, or an older one and is only to be read
+/// (the message names both).
 Result<std::unique_ptr<Journal>> open_sqlite_journal(const SqliteJournalOptions& options);
 
 }  // namespace muster

@@ -465,8 +465,9 @@ class Story {
   }
   bool open() {
     auto opened = open_sqlite_journal({kPath});
-    if (opened.has_value()) journal_ = std::move(opened).value();
-    return is_done(opened.has_value() ? Status() : Status(fail(opened.error())));
+    if (!opened.has_value()) return is_done(fail(opened.error()));
+    journal_ = std::move(opened).value();
+    return is_done({});
   }
   bool lead() {
     const auto epoch = journal_->acquire_leadership();

@@ -12,7 +12,6 @@ namespace {
 
 using testing::difference;
 using testing::draw;
-using testing::expect_every_kind_round_trips;
 using testing::for_each_alternative;
 using testing::kSeeds;
 using testing::there_and_back;

@@ -7,7 +7,8 @@
 // - S(member, Name): a nested struct
 // - L(member, Name): a vector or SmallList of structs, texts or scalars
 // - P(member, Name): a struct behind a pointer or in an optional; absent when null
-// - O(member, Name): an optional scalar or list, with a `hasName` field beside it
+// - O(member, Name): an optional scalar or text, with a `hasName` field beside it (an optional list
+//   is written by hand)
 //
 // RECORD(Type, schema::Type, FOO_FIELDS) then defines write(builder, value) and read(reader,
 // value). read() requires a fresh value, because what is absent leaves its member alone. It raises

@@ -546,9 +546,6 @@ RECORD(PingView, schema::PingView, PING_VIEW_FIELDS)
 
 namespace {
 
-using records::read;
-using records::write;
-
 // clang-format off
 #define TRIAL_COUNTS_FIELDS(F, S, L, P, O) \
   F(queued, Queued) F(running, Running) F(waiting, Waiting) F(completed, Completed) \

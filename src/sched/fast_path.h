@@ -39,7 +39,8 @@ struct FastMemo {
 /// Starts `job` (or one element of it) now if that delays no window of `plan` and uses nothing that
 /// belongs to a job of equal or higher rank: room that `plan` saw and left is free for anyone; room
 /// that appeared since is for the best ranked job that could use it. `snapshot` is at or after
-/// plan.revision, with the plan's starts applied or dropped. Pure: nothing is changed. Requires:
+/// plan.revision, which counts this snapshot's changes (of a plan made from another it must be
+/// translated), with the plan's starts applied or dropped. Pure: nothing is changed. Requires:
 /// the job is pending in the snapshot (checked); snapshot.advance_time(now) was called; `memo`,
 /// where given, was used with no other snapshot, and is the only argument that changes. Cost:
 /// O(nodes + shapes * nodes / 64), well below a plan; without a memo O(nodes log nodes).

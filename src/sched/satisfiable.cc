@@ -37,7 +37,8 @@ class Question {
         partition_(inventory.config.partitions[partition.value()]),
         members_(inventory.partition_nodes[partition.value()]),
         demand_(Demand::compile(std::make_shared<const ResourceRequest>(request), inventory)),
-        fitter_(inventory, demand_, node_rule(inventory, request, partition)) {}
+        rule_(node_rule(inventory, request, partition)),
+        fitter_(inventory, demand_, rule_) {}
 
   bool fits(NodeLimits limits) const {
     if (demand_.has_unknown_name) return false;
@@ -177,24 +178,46 @@ class Question {
       tasks += candidate->tasks;
       devices += candidate->shares[0];
     });
+    if (nodes == 0) return explain_none(limits);
     if (nodes < limits.min)
-      return nodes == 0 ? "no node has all at once that a task of the job needs"
-                        : fmt::format("nodes: {} asked for, {} can carry a task of the job",
-                                      limits.min, nodes);
+      return fmt::format("nodes: {} asked for, {} can carry their part of the job", limits.min,
+                         nodes);
     if (!demand_.per_job.empty() && devices < demand_.per_job[0].count) {
       return fmt::format("gres: {} asked for, all nodes together have {}", demand_.per_job[0].count,
                          devices);
     }
-    const std::string bound =
-        limits.max == UINT32_MAX ? "" : fmt::format(" on at most {} nodes", limits.max);
-    return fmt::format("tasks: {} asked for{}, {} nodes hold {}", request().task_count, bound,
-                       nodes, tasks);
+    return fmt::format("tasks: {} asked for{}, {} nodes hold {}", request().task_count,
+                       bound_text(limits), nodes, tasks);
+  }
+
+  /// No node is of any use: because it cannot carry as many tasks as each would have to, or none.
+  std::string explain_none(NodeLimits limits) const {
+    ResourceRequest loose = request();
+    loose.min_nodes = 1;
+    loose.max_nodes = 0;
+    loose.is_tasks_per_node_exact = false;
+    const Demand demand =
+        Demand::compile(std::make_shared<const ResourceRequest>(loose), inventory_);
+    const Fitter fitter(inventory_, demand, rule_);
+    const std::uint64_t most = best([&](NodeIndex node) {
+      const auto candidate = candidate_at(fitter, node, inventory_.total.at(node));
+      return candidate ? candidate->tasks : 0U;
+    });
+    if (most == 0) return "no node has all at once that a task of the job needs";
+    return fmt::format("tasks: {} asked for{}, the best node holds {}", request().task_count,
+                       bound_text(limits), most);
+  }
+
+  static std::string bound_text(NodeLimits limits) {
+    if (limits.max == UINT32_MAX) return "";
+    return fmt::format(" on at most {} node{}", limits.max, limits.max == 1 ? "" : "s");
   }
 
   const ClusterInventory& inventory_;
   const PartitionConfig& partition_;
   const NodeSet& members_;
   Demand demand_;
+  NodeRule rule_;
   Fitter fitter_;
 };
 

@@ -97,7 +97,7 @@ TEST(SatisfiableTexts, ThenWhatAllNodesTogetherLack) {
   ResourceRequest wide = on_nodes(3, 3);
   wide.gres_per_node = {{"gpu", "", 1}};
   EXPECT_EQ(refused(wide),
-            std::string(kNotAvailable) + "nodes: 3 asked for, 2 can carry a task of the job");
+            std::string(kNotAvailable) + "nodes: 3 asked for, 2 can carry their part of the job");
 }
 
 TEST(SatisfiableTexts, WhatNoNodeHasTogetherIsSaidSo) {
@@ -105,6 +105,17 @@ TEST(SatisfiableTexts, WhatNoNodeHasTogetherIsSaidSo) {
   both.gres_per_node = {{"gpu", "a100", 1}};
   EXPECT_EQ(refused(both),
             std::string(kNotAvailable) + "no node has all at once that a task of the job needs");
+}
+
+TEST(SatisfiableTexts, MoreTasksThanANodeHoldsAreNoFaultOfATask) {
+  ResourceRequest one = tasks(17);
+  one.max_nodes = 1;
+  EXPECT_EQ(refused(one), std::string(kNotAvailable) +
+                              "tasks: 17 asked for on at most 1 node, the best node holds 16");
+  one.task_count = 4;
+  one.tasks_per_node = 2;
+  EXPECT_EQ(refused(one), std::string(kNotAvailable) +
+                              "tasks: 4 asked for on at most 1 node, the best node holds 2");
 }
 
 TEST(SatisfiableTexts, ALimitOfThePartitionIsSaidLast) {

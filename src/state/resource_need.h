@@ -25,10 +25,11 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
                                       const ClusterSettings& settings);
 
 /// Makes the job's request what the memory rules of one partition, or else of the cluster, make of
-/// what was asked for, and keeps the latter in `asked`. A job without memory gets the default.
-/// MaxMemPerCPU raises CPUs: with memory per CPU the CPUs per task rise and the memory of each
-/// falls; with memory per node the least CPUs per node rise. Counts stop at kCountMax. Source:
-/// slurm.conf(5), DefMemPerCPU, DefMemPerNode, DefMemPerGPU, MaxMemPerCPU.
+/// what was asked for, and keeps the latter in `asked`. A job without memory gets the default
+/// where the cluster counts memory. MaxMemPerCPU raises CPUs in any case: with memory per CPU the
+/// CPUs per task rise and the memory of each falls; with memory per node the least CPUs per node
+/// rise. Counts stop at kCountMax. Source: slurm.conf(5), DefMemPerCPU, DefMemPerNode,
+/// DefMemPerGPU, MaxMemPerCPU.
 void apply_memory_rules(JobSpec& spec, const PartitionConfig& partition,
                         const ClusterSettings& settings);
 

@@ -28,7 +28,6 @@ inline constexpr bool kIsRequired<JobRun> = true;
 
 namespace {
 
-using testing::difference;
 using testing::draw;
 
 /// Draws until the value is another one.

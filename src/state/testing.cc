@@ -90,6 +90,25 @@ void Log::end(JobId job, JobState state, bool is_clean, bool requeue_after) {
   add({std::move(ending)});
 }
 
+namespace {
+
+void add_checkpoint(Log& log, const Checkpoint& checkpoint) {
+  log.add({CheckpointRecorded{std::make_shared<const Checkpoint>(checkpoint)}});
+}
+
+/// Two models, of which one is deleted again.
+void add_models(Log& log) {
+  for (const std::uint32_t model : {1U, 2U}) {
+    Document document{
+        DocumentKind::kModel, model, 0,    0, "m", UserId(1000), "ann", at(20), at(21),
+        model == 1,           "{}",  {"a"}};
+    log.add({DocumentStored{std::make_shared<const Document>(document)}});
+  }
+  log.add({DocumentDeleted{DocumentKind::kModel, 2}});
+}
+
+}  // namespace
+
 void add_experiment(Log& log) {
   auto spec = std::make_shared<ExperimentSpec>();
   spec->user = UserId(1000);
@@ -133,18 +152,11 @@ void add_experiment(Log& log) {
            RunSignalled{first_job, RunSignal::kStopAcknowledged}});
   for (const CheckpointState state : {CheckpointState::kActive, CheckpointState::kCompleted}) {
     for (const std::string uuid : {"b", "a"}) {
-      Checkpoint checkpoint{
-          uuid + std::to_string(first.value()), first, 1, 4, state, at(20), 0, "{}", "{}"};
-      log.add({CheckpointRecorded{std::make_shared<const Checkpoint>(checkpoint)}});
+      add_checkpoint(
+          log, {uuid + std::to_string(first.value()), first, 1, 4, state, at(20), 0, "{}", "{}"});
     }
   }
-  for (const std::uint32_t model : {1U, 2U}) {
-    Document document{
-        DocumentKind::kModel, model, 0,    0, "m", UserId(1000), "ann", at(20), at(21),
-        model == 1,           "{}",  {"a"}};
-    log.add({DocumentStored{std::make_shared<const Document>(document)}});
-  }
-  log.add({DocumentDeleted{DocumentKind::kModel, 2}});
+  add_models(log);
   JobEnding ending;
   ending.job = JobId(first_job.value() + 1);
   ending.state = JobState::kFailed;
@@ -223,6 +235,50 @@ void add_operated_and_imported(Log& log) {
   log.add({ExperimentImported{imported}, TrialImported{trial}});
 }
 
+namespace {
+
+void cancel_trial(Log& log, JobId job, TrialId trial) {
+  JobEnding ending;
+  ending.job = job;
+  ending.state = JobState::kCancelled;
+  log.add({ending, TrialEnded{trial, TrialState::kCanceled, TrialExit::kCanceled, ""}});
+}
+
+/// A job that deletes checkpoints of the experiment comes and goes.
+void collect(Log& log, ExperimentId experiment, const std::string& uuid, bool is_done,
+             bool is_whole) {
+  const JobId job = log.submit(spec_of("collect"));
+  log.add({CollectionBegun{Collection{job, experiment, is_whole, {uuid}}}});
+  log.end(job, is_done ? JobState::kCompleted : JobState::kFailed, true);
+  log.add({CollectionEnded{job, is_done}});
+}
+
+/// `gone` and `stays`: its two checkpoints.
+void change_and_collect(Log& log, ExperimentId id, const std::string& gone,
+                        const std::string& stays, bool is_deleted) {
+  ExperimentChanged changed;
+  changed.experiment = id;
+  changed.share = ExperimentShare{7, 2.5};
+  changed.max_slots = 9;
+  changed.retention = CheckpointRetention{3, 2, 1};
+  log.add({changed});
+  collect(log, id, gone, true, false);
+  collect(log, id, stays, false, false);
+  ExperimentChanged collected;
+  collected.experiment = id;
+  collected.is_collected = true;
+  log.add({collected});
+  if (!is_deleted) return;
+  ExperimentChanged deleting;
+  deleting.experiment = id;
+  deleting.state = ExperimentState::kDeleting;
+  log.add({deleting});
+  collect(log, id, stays, true, true);
+  log.add({ExperimentDeleted{id}});
+}
+
+}  // namespace
+
 void add_second_life(Log& log, bool is_deleted) {
   auto spec = std::make_shared<ExperimentSpec>();
   spec->user = UserId(1000);
@@ -264,26 +320,14 @@ void add_second_life(Log& log, bool is_deleted) {
   submit(TrialId(trial.value() + 1), 0);
   log.add(std::exchange(batch, {}));
   log.add({TrialSourced{TrialId(trial.value() + 1), "settled"}});
-  for (const std::string uuid : {"gone", "stays"}) {
-    Checkpoint checkpoint{uuid + std::to_string(trial.value()),
-                          trial,
-                          1,
-                          4,
-                          CheckpointState::kCompleted,
-                          at(20),
-                          9,
-                          "{}",
-                          R"({"f": 9})"};
-    log.add({CheckpointRecorded{std::make_shared<const Checkpoint>(checkpoint)}});
+  const std::string gone = "gone" + std::to_string(trial.value());
+  const std::string stays = "stays" + std::to_string(trial.value());
+  for (const std::string& uuid : {gone, stays}) {
+    add_checkpoint(
+        log, {uuid, trial, 1, 4, CheckpointState::kCompleted, at(20), 9, "{}", R"({"f": 9})"});
   }
-  const auto end = [&](JobId job, TrialId whose) {
-    JobEnding ending;
-    ending.job = job;
-    ending.state = JobState::kCancelled;
-    log.add({ending, TrialEnded{whose, TrialState::kCanceled, TrialExit::kCanceled, ""}});
-  };
-  end(first, trial);
-  end(JobId(first.value() + 1), TrialId(trial.value() + 1));
+  cancel_trial(log, first, trial);
+  cancel_trial(log, JobId(first.value() + 1), TrialId(trial.value() + 1));
   ExperimentContinued again{
       id, spec, {{trial, TrialIndex(0), TrialExit::kCanceled}}, {TrialIndex(1)}, 1, decided.state,
       {}};
@@ -295,32 +339,8 @@ void add_second_life(Log& log, bool is_deleted) {
   decided.created.clear();
   decided.first_trial = log.state().next_trial();
   log.add({decided});
-  end(second, trial);
-  ExperimentChanged changed;
-  changed.experiment = id;
-  changed.share = ExperimentShare{7, 2.5};
-  changed.max_slots = 9;
-  changed.retention = CheckpointRetention{3, 2, 1};
-  log.add({changed});
-  const auto delete_them = [&](std::vector<std::string> uuids, bool is_done, bool is_whole) {
-    const JobId job = log.submit(spec_of("collect"));
-    log.add({CollectionBegun{Collection{job, id, is_whole, std::move(uuids)}}});
-    log.end(job, is_done ? JobState::kCompleted : JobState::kFailed, true);
-    log.add({CollectionEnded{job, is_done}});
-  };
-  delete_them({"gone" + std::to_string(trial.value())}, true, false);
-  delete_them({"stays" + std::to_string(trial.value())}, false, false);
-  ExperimentChanged collected;
-  collected.experiment = id;
-  collected.is_collected = true;
-  log.add({collected});
-  if (!is_deleted) return;
-  ExperimentChanged deleting;
-  deleting.experiment = id;
-  deleting.state = ExperimentState::kDeleting;
-  log.add({deleting});
-  delete_them({"stays" + std::to_string(trial.value())}, true, true);
-  log.add({ExperimentDeleted{id}});
+  cancel_trial(log, second, trial);
+  change_and_collect(log, id, gone, stays, is_deleted);
 }
 
 void add_present_rules(Log& log) {

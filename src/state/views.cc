@@ -59,9 +59,9 @@ std::uint64_t requested_memory(const ResourceRequest& need, std::uint32_t cpus,
 }
 
 std::string requested_tres(const Job& job, const ClusterState& state) {
-  const auto need =
-      // With the defaults of the first partition, which is shown for a job that waits.
-      resource_need(*job.spec, state.partition(job.partitions.front()), state.settings());
+  // Of several partitions the first is shown for a job that waits.
+  const PartitionIndex partition = job.is_pending() ? job.partitions.front() : job.partition;
+  const auto need = resource_need(*job.spec, state.partition(partition), state.settings());
   if (!need.has_value()) return "";
   TresCounts counts;
   counts.cpus = least_cpus(*job.spec);
@@ -72,7 +72,10 @@ std::string requested_tres(const Job& job, const ClusterState& state) {
   add_gres(counts.gres, need->gres_per_task, need->task_count);
   std::uint64_t gpus = 0;
   for (const GresAmount& amount : counts.gres) gpus += amount.name == "gpu" ? amount.count : 0;
-  counts.memory_mib = requested_memory(*need, static_cast<std::uint32_t>(counts.cpus), gpus);
+  // What the memory rules made of the request when it came in or started, not what they would make
+  // of it now.
+  counts.memory_mib =
+      requested_memory(job.spec->request, static_cast<std::uint32_t>(counts.cpus), gpus);
   return tres_text(counts);
 }
 

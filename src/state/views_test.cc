@@ -78,6 +78,19 @@ TEST(ViewOfJob, APendingOneShowsWhatItNeeds) {
   EXPECT_EQ(view.memory_mib, 0U);
 }
 
+TEST(ViewOfJob, WhatItAskedForIsReadByTheRulesThatItStartedUnder) {
+  Log log;
+  auto spec = spec_of();
+  spec->request.memory_scope = MemoryScope::kPerCpu;
+  spec->request.memory_mib = 250;
+  const JobId job = log.submit(spec);
+  log.start(job, {grant_of(0, 0, 1)});
+  PartitionChanged strict{PartitionIndex(0), log.state().partition(PartitionIndex(0))};
+  strict.config.max_memory_per_cpu_mib = 100;
+  log.add({strict});
+  EXPECT_EQ(seen(log, job).requested_tres, "cpu=1,mem=250M,node=1,billing=1");
+}
+
 TEST(ViewOfJob, ARunningOneShowsWhatItHas) {
   Log log;
   const JobId job = log.submit(spec_of());

@@ -38,7 +38,8 @@ class StepSupervisor {
   StepSupervisor(const LaunchStep& launch, StepPort& port, TimePoint now);
 
   /// Called when the tasks run, or when they could not be started, and `failure` says why: each
-  /// then counts as ended with `failed_with`.
+  /// then counts as ended with `failed_with`. Requires: not is_ended(), as after a start that was
+  /// given up.
   void on_started(std::size_t task_count, const std::optional<Error>& failure, TimePoint now,
                   ExitStatus failed_with = ExitStatus::exited(1));
   void on_task_exit(std::size_t local_id, ExitStatus status, TimePoint now);
@@ -54,7 +55,8 @@ class StepSupervisor {
   /// True when somebody asked for the end, or a limit did: it is due, whoever still reads what the
   /// tasks wrote.
   bool is_ended_by_order() const { return is_ended_by_order_; }
-  /// Returns when on_tick is next needed; never: not before something happens.
+  /// Returns when on_tick is next needed; never: not before something happens; unset: at once, and
+  /// again after that.
   TimePoint next_tick() const;
 
  private:

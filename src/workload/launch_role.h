@@ -1,5 +1,6 @@
 // Launches, from the order until the nodes report that they run it, or the end with its cause. A
-// launch is a promise: within MusterLaunchTimeout there is a process, or an end.
+// launch is a promise: within MusterLaunchTimeout there is a process, or an end. The time counts
+// from the order, and anew from when its parts are sent.
 #pragma once
 
 #include <map>
@@ -27,8 +28,8 @@ class LaunchRole {
   void watch_launch(const StepId& step);
   /// Forgets a launch of which every part was heard, or whose step is over.
   void forget_launch(const StepId& step);
-  /// Sends a step to its nodes; what is large of it waits for its turn. False: it waits for blobs.
-  /// Requires: it is durable.
+  /// Sends a step to its nodes; what is large of it waits for its turn, and what cannot be or is
+  /// not wanted any more is not sent. False: it waits for blobs. Requires: it is durable.
   bool launch(const StepId& step);
   /// Sends launches whose turn it is.
   void serve_launches();
@@ -102,7 +103,7 @@ class LaunchRole {
   std::map<StepId, std::pair<CommonLaunchKey, LaunchStep>> common_launches_;
   std::map<StepId, Bitmap> sent_;  ///< parts that were sent in their turn, of steps being launched
   bool has_turns_left_ = false;
-  /// The times at which a step that no node has said to run yet is given up.
+  /// The times at which a step is given up that not every node has said to run.
   std::map<StepId, TimePoint> launch_deadlines_;
   std::set<std::pair<TimePoint, StepId>> launch_watch_;
   std::map<StepId, Doom> doomed_launches_;

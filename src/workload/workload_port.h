@@ -17,8 +17,9 @@ class WorkloadPort {
   virtual void plan_consumed(Seq until) = 0;
   /// Asks for a blob; LaunchRole::on_blob answers.
   virtual void fetch_blob(BlobId id) = 0;
-  /// Asks that the configuration file be read again, soon after this returns. Errors: what is wrong
-  /// with the file; nothing changes then.
+  /// Reads and checks the configuration file, on the calling thread; where it is good, the process
+  /// starts again with it soon after this returns. Errors: what is wrong with the file; nothing
+  /// changes then.
   virtual Status reconfigure() = 0;
   /// Says that a node has met a newer leader than this one, so the state is an older copy: the
   /// controller must start again under an epoch beyond that.

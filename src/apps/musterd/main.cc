@@ -421,14 +421,37 @@ void start_followers(Channels& channels, Recovered& recovered, Roles& roles,
   }).detach();
 }
 
+/// What a start cannot do without; it ends here where that cannot be had.
+template <class T>
+T needed(Result<T> result, const std::string& what = "") {
+  if (!result.has_value()) die(what + result.error().text());
+  return std::move(*result);
+}
+
+/// A copy of the state, which shares specifications and other immutable parts.
+std::unique_ptr<QueryReplica> make_replica(const DaemonOptions& options, const ServedHttp& http,
+                                           const ClusterState& state) {
+  auto replica = std::make_unique<QueryReplica>(options.host, options.version, http.address);
+  replica->state().copy_from(state);
+  return replica;
+}
+
+/// Starts what serves HTTP; detached, as the followers.
+void start_http(Channels& channels, QueryReplica& replica, TokenStore& tokens,
+                const DaemonOptions& options, const ServedHttp& http) {
+  for (std::size_t worker = 0; worker < channels.background.size(); ++worker)
+    std::thread([&channels, worker] { run_background(channels, worker); }).detach();
+  std::thread([&] { run_tokens(channels, tokens); }).detach();
+  std::thread([&] { run_http(channels, replica, options, http); }).detach();
+}
+
 int run(const std::string& conf_path, const Handover& before) {
   // In an order in which each part finds what it needs: configuration, lock, crash record, stores
   // and lead, replay, history, HTTP's sockets, replicas, the sockets of clients and agents; threads
   // come last.
-  auto setup = set_up_to_run(conf_path, before);
-  if (!setup.has_value()) die(setup.error().text());
-  hand_over_conf(setup->texts);
-  const DaemonOptions& options = setup->options;
+  Setup setup = needed(set_up_to_run(conf_path, before));
+  hand_over_conf(setup.texts);
+  const DaemonOptions& options = setup.options;
   // Before anything is opened: two controllers must not write one state.
   lock_state(options.state_folder);
 
@@ -436,71 +459,63 @@ int run(const std::string& conf_path, const Handover& before) {
   const JobId suspect = suspect_of(crash_record.get());
   auto channels = std::make_unique<Channels>();
   ServedHttp served;
-  ChannelCorePort port(*channels, crash_record.get(), setup->conf.cluster.settings.mail_program,
+  ChannelCorePort port(*channels, crash_record.get(), setup.conf.cluster.settings.mail_program,
                        [&] { return read_again(conf_path, options, served); });
   Core::Options core_options;
   core_options.version = options.version;
   Core core(core_options, port, port);
-  auto recovered = recover_parts(*setup, core.state(), before.lead_beyond);
-  if (!recovered.has_value()) die("recovery: " + recovered.error().text());
-  store_unprojected(*recovered, mark_of(core.state()), options);
-  core.on_history(recovered->history->watermark());
+  Recovered recovered =
+      needed(recover_parts(setup, core.state(), before.lead_beyond), "recovery: ");
+  store_unprojected(recovered, mark_of(core.state()), options);
+  core.on_history(recovered.history->watermark());
   Roles roles;
-  auto metrics = wait_for_room(
-      options, [&] { return open_sqlite_metrics({options.state_folder + "/metrics.db"}); });
-  if (!metrics.has_value()) die(options.state_folder + "/metrics.db: " + metrics.error().text());
+  const std::string metrics_path = options.state_folder + "/metrics.db";
+  const auto metrics =
+      needed(wait_for_room(options, [&] { return open_sqlite_metrics({metrics_path}); }),
+             metrics_path + ": ");
   // What holds an address without listening shows only now, and a cluster at work outlives it.
-  const auto http = wait_for_room(options, [&] { return open_http(options, before); });
-  if (!http.has_value()) die(http.error().text());
-  if (!http->warning.empty()) log_line(http->warning);
-  served = *http;
-  hand_over_sockets({http->listen_fd, http->services_fd});
-  core.serve_http(HttpEndpoint{http->address.empty() ? "" : "http://" + http->address,
-                               http->token_key, http->cluster_id});
-  auto tokens = wait_for_room(options, [&] {
-    return TokenStore::open(options.state_folder + "/tokens", http->token_key, core.state().time());
-  });
-  if (!tokens.has_value()) die("tokens: " + tokens.error().text());
-  QueryReplica replica(options.host, options.version, http->address);
-  replica.set_boot_time(wall_time());
-  replica.set_http_warning(http->warning);
-  // Copies, which share specifications and other immutable parts.
+  const ServedHttp http =
+      needed(wait_for_room(options, [&] { return open_http(options, before); }));
+  if (!http.warning.empty()) log_line(http.warning);
+  served = http;
+  hand_over_sockets({http.listen_fd, http.services_fd});
+  core.serve_http(HttpEndpoint{http.address.empty() ? "" : "http://" + http.address, http.token_key,
+                               http.cluster_id});
+  const auto tokens =
+      needed(wait_for_room(options,
+                           [&] {
+                             return TokenStore::open(options.state_folder + "/tokens",
+                                                     http.token_key, core.state().time());
+                           }),
+             "tokens: ");
   roles.planner.state().copy_from(core.state());
-  replica.state().copy_from(core.state());
-  std::unique_ptr<QueryReplica> http_replica;
-  channels->is_http_served = http->listen_fd >= 0;
-  channels->http_warning = http->warning;
-  if (channels->is_http_served) {
-    http_replica = std::make_unique<QueryReplica>(options.host, options.version, http->address);
-    http_replica->state().copy_from(core.state());
-  }
+  const auto replica = make_replica(options, http, core.state());
+  replica->set_boot_time(wall_time());
+  replica->set_http_warning(http.warning);
+  channels->is_http_served = http.listen_fd >= 0;
+  channels->http_warning = http.warning;
+  const auto http_replica =
+      channels->is_http_served ? make_replica(options, http, core.state()) : nullptr;
   roles.search.load(core.state());
   roles.book.load(core.state());
-  log_line(fmt::format("epoch {}: recovered {} jobs at batch {}", recovered->epoch.value(),
+  log_line(fmt::format("epoch {}: recovered {} jobs at batch {}", recovered.epoch.value(),
                        core.state().jobs().size(), core.state().seq().value()));
 
   // Everybody may connect; who it is, the kernel says.
-  const auto client_fd =
-      wait_for_room(options, [&] { return listen_unix(options.client_socket, 0777); });
-  if (!client_fd.has_value()) die(client_fd.error().text());
-  const auto agent_fd =
-      wait_for_room(options, [&] { return listen_unix(options.agent_socket, 0600); });
-  if (!agent_fd.has_value()) die(agent_fd.error().text());
+  const int client_fd =
+      needed(wait_for_room(options, [&] { return listen_unix(options.client_socket, 0777); }));
+  const int agent_fd =
+      needed(wait_for_room(options, [&] { return listen_unix(options.agent_socket, 0600); }));
 
-  start_followers(*channels, *recovered, roles, crash_record.get(), options);
+  start_followers(*channels, recovered, roles, crash_record.get(), options);
   std::thread([&] {
-    run_core(*channels, core, port, options, *agent_fd,
-             begin_core(*recovered, setup->conf, core.state(), suspect, before.is_clock_believed));
+    run_core(*channels, core, port, options, agent_fd,
+             begin_core(recovered, setup.conf, core.state(), suspect, before.is_clock_believed));
   }).detach();
-  std::thread([&] { run_metrics(*channels, **metrics); }).detach();
-  if (http->listen_fd >= 0) {
-    for (std::size_t worker = 0; worker < channels->background.size(); ++worker)
-      std::thread([&channels = *channels, worker] { run_background(channels, worker); }).detach();
-    std::thread([&] { run_tokens(*channels, **tokens); }).detach();
-    std::thread([&] { run_http(*channels, *http_replica, options, *http); }).detach();
-  }
+  std::thread([&] { run_metrics(*channels, *metrics); }).detach();
+  if (http_replica != nullptr) start_http(*channels, *http_replica, *tokens, options, http);
   // The gateway has this thread.
-  run_gateway(*channels, replica, options, *client_fd);
+  run_gateway(*channels, *replica, options, client_fd);
   return 0;
 }
 

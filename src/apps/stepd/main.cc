@@ -60,7 +60,7 @@ muster::NodeShape shape_of(const char* text) {
 /// the agent was started from, past the folders above it. Returns that folder.
 std::filesystem::path leave_start_folder() {
   std::error_code failed;
-  const std::filesystem::path folder = std::filesystem::current_path(failed);
+  std::filesystem::path folder = std::filesystem::current_path(failed);
   std::filesystem::current_path("/", failed);
   return folder;
 }

@@ -79,14 +79,14 @@ struct ReaderAnswers {
   int exit_unknown = 1;  ///< after an option that nobody knows
 };
 
-/// Handles an option: its form's index and its value, nullopt where that was left out. An exit code
-/// ends the reading: why has been printed.
+/// Handles an option: its form's index and its value, nullopt where that was left out; the value is
+/// valid during the call. An exit code ends the reading: why has been printed.
 using OptionVisitor =
     std::function<std::optional<int>(std::size_t, std::optional<std::string_view>)>;
 
 /// Reads `words` (without the command's own name), calling `visit` for each option in order.
 /// --help, --usage and -V are answered here; an unknown option ends the reading, in getopt's own
-/// words.
+/// words. It uses getopt's globals, so `visit` must not read words itself.
 ReadWords read_words(const Console& console, const Words& words, std::span<const OptionForm> forms,
                      Operands operands, const OptionVisitor& visit, const ReaderAnswers& answers);
 

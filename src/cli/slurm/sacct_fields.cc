@@ -68,7 +68,7 @@ Text state(const Row& row, const Context&) {
                            (row.job->flags & job_flag::kRequeueAfter) != 0;
   // A job that goes back to the queue ends its run as REQUEUED.
   if (is_requeued) return "REQUEUED";
-  const Text word(job_state_name(value));
+  Text word(job_state_name(value));
   if (row.step != nullptr || value != JobState::kCancelled) return word;
   // "CANCELLED by 1000": who did it, by number. Source: sacct(1), State.
   return fmt::format("{} by {}", word, row.job->cancelled_by.value());

@@ -49,7 +49,7 @@ Reply Lab::report(std::uint32_t id, double metric, double epochs, std::uint32_t 
   report.trial = TrialId(id);
   report.run = run != 0 ? run : job(id).attempt + 1;
   report.metrics = {{"loss", metric}, {"epochs", epochs}};
-  const Reply reply = rig.done(report, who);
+  Reply reply = rig.done(report, who);
   run_until_idle();
   return reply;
 }

@@ -65,8 +65,8 @@ class LogStore {
   /// Removes everything of the owner from every answer, durable on return. After sweep() the file
   /// uses its room again; it does not become shorter.
   virtual Status delete_owner(LogOwner owner) = 0;
-  /// Deletes at most about `chunks_max` chunks of any owner all of whose lines were received before
-  /// `time`. Numbers of lines stay. True: nothing is left to delete.
+  /// Deletes at most about `chunks_max` chunks, whoever owns them, of which every line was received
+  /// before `time`. Numbers of lines stay. True: nothing is left to delete.
   virtual Result<bool> delete_before(TimePoint time, std::uint32_t chunks_max) = 0;
   /// Removes at most about `chunks_max` chunks of deleted owners. True: nothing is left.
   virtual Result<bool> sweep(std::uint32_t chunks_max) = 0;

@@ -319,10 +319,11 @@ TEST(MetricStore, TheBestReportPassesOverNanAndTheWrongInfinity) {
   auto store = opened_metrics();
   const double values[] = {kNan, kInfinity, 3, 2, 2, 5};
   std::int64_t steps = 0;
-  for (const double value : values)
-    append_report(*store,
-                  report_of(++steps, {{"loss", value}, {"epoch", 1.0 * static_cast<double>(steps)}},
-                            "validation"));
+  for (const double value : values) {
+    ++steps;
+    append_report(*store, report_of(steps, {{"loss", value}, {"epoch", static_cast<double>(steps)}},
+                                    "validation"));
+  }
   const auto least = store->best_report(kReportingTrial, "validation", "loss", true).value();
   EXPECT_EQ(least->report.steps_completed, 4);
   EXPECT_EQ(least->report.metrics.size(), 2U);

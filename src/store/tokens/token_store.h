@@ -39,11 +39,12 @@ struct TokenRecord {
 };
 
 /// One open file. Used by one thread at a time. Changes are on stable storage when a call returns.
-/// Errors: kUnavailable: the disk refuses, and nothing has changed.
+/// Errors: kUnavailable: the disk refuses, and nothing has changed but what issue() and
+/// revoke_all() say.
 class TokenStore {
  public:
   /// Opens or creates the file. `key` signs the tokens. What has expired by `now` is forgotten.
-  /// Errors: kCorruption: a line before the last is damaged.
+  /// Errors: kCorruption: a whole line is damaged. A last one without its end is dropped.
   static Result<std::unique_ptr<TokenStore>> open(const std::string& path, std::string key,
                                                   TimePoint now);
   ~TokenStore();
@@ -52,26 +53,27 @@ class TokenStore {
 
   /// Returns a token as text. kMade: the one that the owner has already with this expiry, if it is
   /// not revoked. Beyond `kOwnerMax` of an owner's the oldest login is revoked, or the oldest of
-  /// all.
+  /// all: also where an error follows. `expiry` is cut to whole seconds.
   Result<std::string> issue(const TokenOwner& owner, TokenKind kind, TimePoint expiry,
                             TimePoint now);
   /// Returns a token that no list has, for a command's own calls. It is void after `revoke_all`, or
   /// its end.
   std::string session(const TokenOwner& owner, TimePoint expiry, TimePoint now) const;
   /// Checks that a token is not void. Errors: kPermissionDenied: it was revoked, or is not known
-  /// any more. Requires: the claims' signature is right.
+  /// any more. Requires: the claims' signature is right, and their time is not over (parse_token).
   Status check(const TokenClaims& claims) const;
 
   /// Revokes a token. Errors: kNotFound.
   Status revoke(std::uint64_t id);
-  /// Revokes all that the user has at `now`, sessions of commands included.
+  /// Revokes all that the user has at `now`, sessions of commands included. Passwords for once are
+  /// void also where an error follows.
   Status revoke_all(UserId user, TimePoint now);
   /// Returns the tokens of all users, least id first, without those whose time is over.
   std::vector<TokenRecord> list(TimePoint now) const;
   std::optional<TokenRecord> find(std::uint64_t id) const;
 
   /// Returns a password that logs its owner in once, in the next kOnceLife, from this machine;
-  /// while the store is open.
+  /// while the store is open. Errors: kResourceExhausted: the owner has sixteen that nobody used.
   Result<std::string> issue_once(const TokenOwner& owner, TimePoint now);
   /// Returns whose password it is, as the client sent it: plain or hashed (client_password_hash). A
   /// kMade token is one as often as it lives. Cost: the same for every name. Nullopt: nobody's of

@@ -126,6 +126,30 @@ TEST(Step, WithoutExactItHasAllOfItsNodesFreeCpus) {
   EXPECT_EQ(log.ask(exact(1))->layout->nodes[0].cpus, Bitmap::range(0, 1));
 }
 
+TEST(Step, OneThatRepeatsTheMemoryOfItsJobMeansTheCpusThatWereAskedFor) {
+  // One CPU of 250 MiB was asked for, and MaxMemPerCPU has made three of 84 of it.
+  Log log(1);
+  auto spec = spec_of();
+  spec->request.memory_scope = MemoryScope::kPerCpu;
+  spec->request.memory_mib = 84;
+  spec->request.cpus_per_task = 3;
+  spec->asked = {1, 0, MemoryScope::kPerCpu, 250};
+  const JobId job = log.submit(spec);
+  NodeGrant grant = grant_of(0, 0, 3);
+  grant.memory_mib = 252;
+  log.start(job, {grant});
+  StepSpec step = exact(1);
+  step.cpus_per_task = 3;
+  step.memory_scope = MemoryScope::kPerCpu;
+  const auto asking = [&](std::uint64_t memory_mib) {
+    step.memory_mib = memory_mib;
+    return requests::create_step(log.state(), job, std::make_shared<const StepSpec>(step), kAlice);
+  };
+  EXPECT_TRUE(asking(250).has_value()) << "the job's own words";
+  EXPECT_TRUE(asking(84).has_value()) << "what they became";
+  EXPECT_EQ(asking(251).error().message, "Memory required by task is not available");
+}
+
 TEST(Step, NumbersRiseAndResourcesComeBack) {
   Allocated log;
   const StepCreated first = log.run(exact(2));
