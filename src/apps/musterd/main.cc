@@ -428,6 +428,17 @@ T needed(Result<T> result, const std::string& what = "") {
   return std::move(*result);
 }
 
+/// Opens HTTP's sockets, and lets the core know where it is served.
+ServedHttp begin_http(Core& core, const DaemonOptions& options, const Handover& before) {
+  // What holds an address without listening shows only now, and a cluster at work outlives it.
+  ServedHttp http = needed(wait_for_room(options, [&] { return open_http(options, before); }));
+  if (!http.warning.empty()) log_line(http.warning);
+  hand_over_sockets({http.listen_fd, http.services_fd});
+  core.serve_http(HttpEndpoint{http.address.empty() ? "" : "http://" + http.address, http.token_key,
+                               http.cluster_id});
+  return http;
+}
+
 /// A copy of the state, which shares specifications and other immutable parts.
 std::unique_ptr<QueryReplica> make_replica(const DaemonOptions& options, const ServedHttp& http,
                                            const ClusterState& state) {
@@ -473,14 +484,8 @@ int run(const std::string& conf_path, const Handover& before) {
   const auto metrics =
       needed(wait_for_room(options, [&] { return open_sqlite_metrics({metrics_path}); }),
              metrics_path + ": ");
-  // What holds an address without listening shows only now, and a cluster at work outlives it.
-  const ServedHttp http =
-      needed(wait_for_room(options, [&] { return open_http(options, before); }));
-  if (!http.warning.empty()) log_line(http.warning);
-  served = http;
-  hand_over_sockets({http.listen_fd, http.services_fd});
-  core.serve_http(HttpEndpoint{http.address.empty() ? "" : "http://" + http.address, http.token_key,
-                               http.cluster_id});
+  served = begin_http(core, options, before);
+  const ServedHttp& http = served;
   const auto tokens =
       needed(wait_for_room(options,
                            [&] {
