@@ -19,6 +19,7 @@ echo "== a bare Debian 12"
 time debootstrap --variant=minbase --include=git,make,ca-certificates bookworm "$root" "${mirror:-http://deb.debian.org/debian}" >"$root.log" 2>&1 ||
   { tail -20 "$root.log" >&2; exit 1; }
 rm -f "$root.log"
+chmod 755 "$root" # everybody's root, where mktemp made root's own
 rm -f "$root/etc/apt/sources.list"
 for file in /etc/apt/apt.conf.d /etc/apt/sources.list /etc/apt/sources.list.d /etc/apt/auth.conf.d /etc/apt/keyrings \
   /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
@@ -40,5 +41,11 @@ unshare --mount --pid --fork --kill-child bash -euc '
   mount -t proc proc "$0/proc"
   mount --rbind /sys "$0/sys"
   mount --rbind /dev "$0/dev"
-  exec chroot "$0" env -i "${@:2}" bash -c "cd /root/muster && $1"
+  # Its root in truth: in a chroot nobody may make a user namespace, as tests do.
+  cd "$0"
+  mkdir -p .before
+  pivot_root . .before
+  umount -l /.before
+  rmdir /.before
+  exec env -i "${@:2}" bash -c "cd /root/muster && $1"
 ' "$root" "$commands" "${settings[@]}"

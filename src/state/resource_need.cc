@@ -27,24 +27,23 @@ void set_terms(ResourceRequest& need, const MemoryTerms& terms) {
   need.memory_mib = terms.memory_mib;
 }
 
-/// The request as the user gave it.
-ResourceRequest asked_of(const JobSpec& spec) {
-  ResourceRequest need = spec.request;
-  if (spec.asked.cpus_per_task != 0) set_terms(need, spec.asked);
-  return need;
+/// As the user gave them.
+MemoryTerms asked_terms(const JobSpec& spec) {
+  return spec.asked.cpus_per_task != 0 ? spec.asked : terms_of(spec.request);
 }
 
-void fill_memory(ResourceRequest& need, const MemoryDefault& fallback) {
+/// Where the job names no memory.
+void fill_memory(MemoryTerms& terms, const MemoryDefault& fallback, bool is_with_gpu) {
   // DefMemPerGPU counts for jobs that ask for GPUs, before the others. Source: slurm.conf(5).
-  if (fallback.per_gpu != 0 && wants_gpu(need)) {
-    need.memory_scope = MemoryScope::kPerGpu;
-    need.memory_mib = fallback.per_gpu;
+  if (fallback.per_gpu != 0 && is_with_gpu) {
+    terms.memory_scope = MemoryScope::kPerGpu;
+    terms.memory_mib = fallback.per_gpu;
   } else if (fallback.per_cpu != 0) {
-    need.memory_scope = MemoryScope::kPerCpu;
-    need.memory_mib = fallback.per_cpu;
+    terms.memory_scope = MemoryScope::kPerCpu;
+    terms.memory_mib = fallback.per_cpu;
   } else if (fallback.per_node != 0) {
-    need.memory_scope = MemoryScope::kPerNode;
-    need.memory_mib = fallback.per_node;
+    terms.memory_scope = MemoryScope::kPerNode;
+    terms.memory_mib = fallback.per_node;
   }
 }
 
@@ -54,23 +53,26 @@ std::uint32_t counted(std::uint64_t cpus) {
 
 /// Source: slurm.conf(5), MaxMemPerCPU: who asks for more for each CPU gets more CPUs with less
 /// memory each.
-void spread_memory(ResourceRequest& need, std::uint64_t per_cpu) {
-  const std::uint64_t factor = need.memory_mib / per_cpu + (need.memory_mib % per_cpu != 0 ? 1 : 0);
-  if (need.memory_scope == MemoryScope::kPerCpu && factor > 1) {
-    need.cpus_per_task =
-        counted(saturating_product(std::uint64_t{std::max(1U, need.cpus_per_task)}, factor));
+void spread_memory(MemoryTerms& terms, std::uint64_t per_cpu) {
+  const std::uint64_t factor =
+      terms.memory_mib / per_cpu + (terms.memory_mib % per_cpu != 0 ? 1 : 0);
+  if (terms.memory_scope == MemoryScope::kPerCpu && factor > 1) {
+    terms.cpus_per_task =
+        counted(saturating_product(std::uint64_t{std::max(1U, terms.cpus_per_task)}, factor));
     // Rounded up: never less than was asked for.
-    need.memory_mib = (need.memory_mib + factor - 1) / factor;
-  } else if (need.memory_scope == MemoryScope::kPerNode) {
+    terms.memory_mib = (terms.memory_mib + factor - 1) / factor;
+  } else if (terms.memory_scope == MemoryScope::kPerNode) {
     // As many CPUs as the memory of a node pays for.
-    need.min_cpus_per_node = std::max(need.min_cpus_per_node, counted(factor));
+    terms.min_cpus_per_node = std::max(terms.min_cpus_per_node, counted(factor));
   }
 }
 
-void apply_memory_rules(ResourceRequest& need, const PartitionConfig& partition,
-                        const ClusterSettings& settings) {
+/// What the rules of the partition, or else of the cluster, make of what was asked for.
+MemoryTerms terms_in(const JobSpec& spec, const PartitionConfig& partition,
+                     const ClusterSettings& settings) {
+  MemoryTerms terms = asked_terms(spec);
   // Where nobody counts memory a job has none by default.
-  if (need.memory_scope == MemoryScope::kDefault && settings.is_memory_consumable) {
+  if (terms.memory_scope == MemoryScope::kDefault && settings.is_memory_consumable) {
     const MemoryDefault of_partition{partition.default_memory_per_node_mib,
                                      partition.default_memory_per_cpu_mib,
                                      partition.default_memory_per_gpu_mib};
@@ -78,13 +80,14 @@ void apply_memory_rules(ResourceRequest& need, const PartitionConfig& partition,
                                    settings.default_memory_per_cpu_mib,
                                    settings.default_memory_per_gpu_mib};
     // A partition with any default of its own does not inherit the cluster's others.
-    fill_memory(need, of_partition.is_set() ? of_partition : of_cluster);
+    fill_memory(terms, of_partition.is_set() ? of_partition : of_cluster, wants_gpu(spec.request));
   }
   // 0: the partition sets none.
   const std::uint64_t per_cpu = partition.max_memory_per_cpu_mib != 0
                                     ? partition.max_memory_per_cpu_mib
                                     : settings.max_memory_per_cpu_mib;
-  if (per_cpu != 0) spread_memory(need, per_cpu);
+  if (per_cpu != 0) spread_memory(terms, per_cpu);
+  return terms;
 }
 
 }  // namespace
@@ -100,8 +103,9 @@ bool wants_gpu(const ResourceRequest& need) {
 
 Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig& partition,
                                       const ClusterSettings& settings) {
-  ResourceRequest need = asked_of(spec);
-  apply_memory_rules(need, partition, settings);
+  // A copy: the job's own request stays as it is.
+  ResourceRequest need = spec.request;
+  set_terms(need, terms_in(spec, partition, settings));
   need.is_tasks_per_node_exact = follows_nodes(spec);
   // A run is one step of all its tasks, which MaxTasksPerNode bounds on each node.
   const bool is_bounded =
@@ -134,12 +138,18 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
   return need;
 }
 
+bool has_memory_rules_of(const JobSpec& spec, const PartitionConfig& partition,
+                         const ClusterSettings& settings) {
+  return terms_of(spec.request) == terms_in(spec, partition, settings);
+}
+
 void apply_memory_rules(JobSpec& spec, const PartitionConfig& partition,
                         const ClusterSettings& settings) {
+  const MemoryTerms terms = terms_in(spec, partition, settings);
   drop_memory_rules(spec);
   const MemoryTerms asked = terms_of(spec.request);
-  apply_memory_rules(spec.request, partition, settings);
-  if (terms_of(spec.request) == asked) return;
+  if (terms == asked) return;
+  set_terms(spec.request, terms);
   spec.asked = asked;
   // Zero is what says that nothing is kept.
   spec.asked.cpus_per_task = std::max(1U, asked.cpus_per_task);

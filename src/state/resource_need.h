@@ -33,6 +33,10 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
 void apply_memory_rules(JobSpec& spec, const PartitionConfig& partition,
                         const ClusterSettings& settings);
 
+/// True when the job's request is what apply_memory_rules() would make of it. Cost: no copy.
+bool has_memory_rules_of(const JobSpec& spec, const PartitionConfig& partition,
+                         const ClusterSettings& settings);
+
 /// Makes the job's request again what was asked for.
 void drop_memory_rules(JobSpec& spec);
 

@@ -72,7 +72,9 @@ TEST(ResourceNeed, MemoryRulesStartFromWhatWasAskedFor) {
   EXPECT_EQ(resource_need(ask.spec, strict, ask.settings)->cpus_per_task, 2U);
   EXPECT_EQ(ask.need().cpus_per_task, 1U);
   EXPECT_EQ(ask.need().memory_mib, 250U);
+  EXPECT_FALSE(has_memory_rules_of(ask.spec, ask.partition, ask.settings));
   apply_memory_rules(ask.spec, ask.partition, ask.settings);
+  EXPECT_TRUE(has_memory_rules_of(ask.spec, ask.partition, ask.settings));
   EXPECT_EQ(ask.spec, given);
 }
 

@@ -187,9 +187,10 @@ bool StartRole::commit_start(const sched::Start& start) {
 /// What the job asked for is read by the rules of the partition that it starts in, where it has
 /// been by another's, or they have changed.
 void StartRole::apply_rules_of(PartitionIndex partition, const Job& job) {
+  const PartitionConfig& rules = state_.partition(partition);
+  if (has_memory_rules_of(*job.spec, rules, state_.settings())) return;
   auto spec = std::make_shared<JobSpec>(*job.spec);
-  apply_memory_rules(*spec, state_.partition(partition), state_.settings());
-  if (*spec == *job.spec) return;
+  apply_memory_rules(*spec, rules, state_.settings());
   JobChanged change;
   change.job = job.id;
   change.spec = std::move(spec);

@@ -33,6 +33,17 @@ def test_every_waiting_job_says_why(cluster):
     cluster.run("scancel", later, array)
 
 
+def test_why_names_the_jobs_that_go_first(cluster):
+    holder = cluster.sbatch("sleep 60", "-w", "node1", "--exclusive")
+    cluster.wait_state(holder, "RUNNING")
+    first, second = (cluster.sbatch("true", "-w", "node1", "--exclusive", "-t", "5") for _ in range(2))
+    until(lambda: "behind jobs" in cluster.run("muster", "why", second).out, "a plan that has seen both")
+    said = cluster.run("muster", "why", second).out
+    assert f"jobs of higher rank wait for the same nodes: 1\n{'':17}behind jobs {first}\n" in said, said
+    assert f"held by jobs {holder}" in cluster.run("muster", "why", first).out
+    cluster.run("scancel", holder, first, second)
+
+
 def test_what_was_given_is_told(cluster):
     result = cluster.run("sbatch", "-v", "-H", "-J", "told", "--mem=100", "--wrap", "true")
     assert re.search(r"^sbatch: job-name +: told$", result.err, re.M) and re.search(r"^sbatch: mem +: 100$", result.err, re.M)

@@ -27,12 +27,17 @@ std::string nodes_text(const std::vector<NodeIndex>& nodes, const std::vector<No
 void print_detail(const ReasonDetail& detail, const std::vector<NodeView>& nodes) {
   std::string line =
       fmt::format("  {:<14} {}", pending_reason_word(detail.reason), detail.constraint);
-  // Both 0: the reason has no amounts.
-  if (detail.wanted != 0 || detail.found != 0)
+  // Jobs that go first hold nothing: only their number counts.
+  const bool is_queue = detail.reason == PendingReason::kPriority;
+  if (is_queue) {
+    line += fmt::format(": {}", detail.found);
+  } else if (detail.wanted != 0 || detail.found != 0) {  // both 0: the reason has no amounts
     line += fmt::format(": wants {}, there is {}", detail.wanted, detail.found);
+  }
   print(line + "\n");
   if (!detail.blocking_jobs.empty())
-    print(fmt::format("  {:<14} held by jobs {}\n", "", jobs_text(detail.blocking_jobs)));
+    print(fmt::format("  {:<14} {} jobs {}\n", "", is_queue ? "behind" : "held by",
+                      jobs_text(detail.blocking_jobs)));
   if (!detail.nodes.empty())
     print(fmt::format("  {:<14} nodes {}\n", "", nodes_text(detail.nodes, nodes)));
 }
