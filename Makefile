@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
 # `make -j` is for the compiler (JOBS): two steps that install packages at once would lock each other out.
 .NOTPARALLEL:
-.PHONY: help setup setup-test configure build build-all demo test fresh test-asan test-tsan test-clients crash pauses fuzz mutants bench format lint sim install clean
+.PHONY: help setup setup-test configure build build-all demo test fresh test-asan test-tsan test-clients crash pauses fuzz mutants bench format lint sim install uninstall clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,8 +78,12 @@ lint: build-all ## layers, style rules, form, clang-tidy over all sources (the f
 	@/usr/bin/python3 tools/tidy.py --root . --build $(BUILD)
 	@tools/clang_tidy.sh $(BUILD) $(JOBS)
 
-install: build-all ## install under DESTDIR/PREFIX (default /usr/local)
+install: build ## install under DESTDIR/PREFIX (default /usr/local)
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$${PREFIX:-/usr/local}"
+
+uninstall: ## remove what the last `make install` wrote, of the same DESTDIR
+	@test -f $(BUILD)/install_manifest.txt || { echo "uninstall: nothing was installed from here"; exit 1; }
+	@sed 's|^|$(DESTDIR)|' $(BUILD)/install_manifest.txt | tr '\n' '\0' | xargs -0 rm -fv
 
 clean: ## remove what was built
 	@rm -rf build

@@ -9,11 +9,11 @@ packages=(
   g++ cmake ninja-build ccache pkg-config capnproto libcapnp-dev libsoci-dev libsqlite3-dev libhwloc-dev
   libfmt-dev libyaml-cpp-dev libexpected-dev libcli11-dev libssl-dev zlib1g-dev libjemalloc-dev libzstd-dev libre2-dev
   nlohmann-json3-dev libarchive-dev
-  # the demo trains a real model
-  python3 python3-torch python3-sklearn python3-numpy procps
+  # the demo trains a real model, and README.md installs Determined's command
+  python3 python3-venv python3-torch python3-sklearn python3-numpy procps
 )
 if [ "${1:-}" = test ]; then
-  packages+=(libgtest-dev libgmock-dev clang-format python3-pytest python3-pytest-xdist python3-venv sqlite3 curl)
+  packages+=(libgtest-dev libgmock-dev clang-format python3-pytest python3-pytest-xdist sqlite3 curl)
 fi
 
 missing=()

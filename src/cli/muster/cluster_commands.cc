@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -217,6 +218,11 @@ int run_env(const std::vector<std::string>& words) {
   if (const auto code = parser.parse(words)) return *code;
   const std::string conf = absolute(folder) + "/slurm.conf";
   if (::access(conf.c_str(), R_OK) != 0) {
+    if (errno == EACCES) {
+      return complain(Error{ErrorCode::kPermissionDenied, conf + ": Permission denied",
+                            "a cluster for several users lies in a folder that all of them may "
+                            "enter, as /srv/cluster"});
+    }
     return complain(Error{ErrorCode::kNotFound, "no cluster in " + absolute(folder),
                           "start one with muster up --dir DIR"});
   }

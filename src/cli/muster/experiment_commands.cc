@@ -81,6 +81,20 @@ bool is_right(const Console& console, const ExperimentFile& file, const YamlDocu
 
 }  // namespace
 
+int follow_experiment(Session& session, const Console& console, std::uint32_t number) {
+  std::fflush(stdout);
+  const auto end = follow(session, number, true);
+  if (!end.has_value()) return console.fail(end.error());
+  // What the lines of progress do not say: why it failed, or what it never reported.
+  if (!end->detail.empty() || end->state == ExperimentState::kError) {
+    console.warn(
+        fmt::format("experiment {}{}{}: see muster experiment describe {} and muster "
+                    "experiment logs {}",
+                    number, end->detail.empty() ? " failed" : ": ", end->detail, number, number));
+  }
+  return exit_code_of(end->state);
+}
+
 int run_experiment_create(const Words& words) {
   ExperimentFile file;
   std::string folder;
@@ -124,9 +138,7 @@ int run_experiment_create(const Words& words) {
   if (reply->error) return console.fail(*reply->error);
   print(fmt::format("Created experiment {}\n", reply->experiment.value()));
   if (!is_followed) return 0;
-  std::fflush(stdout);
-  const auto end = follow(session, reply->experiment.value(), true);
-  return end.has_value() ? exit_code_of(end->state) : console.fail(end.error());
+  return follow_experiment(session, console, reply->experiment.value());
 }
 
 namespace {
@@ -186,12 +198,6 @@ CreateExperiment fork_of(ExperimentId parent, std::string config, const Words& c
   create.environment = as_bytes(environment_block(without_job_variables(scene.environment)));
   create.job = std::make_shared<const JobSpec>(job_of(SubmitOptions(), scene));
   return create;
-}
-
-int follow_experiment(Session& session, const Console& console, std::uint32_t number) {
-  std::fflush(stdout);
-  const auto end = follow(session, number, true);
-  return end.has_value() ? exit_code_of(end->state) : console.fail(end.error());
 }
 
 int run_experiment_fork(const Words& words) {

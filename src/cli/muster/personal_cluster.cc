@@ -172,8 +172,8 @@ std::string conf_text(const PersonalClusterOptions& options, const std::string& 
       folder, std::max<std::uint64_t>(1, memory_of_node(options) / cpus_of_node(options)));
   if (options.gpus > 0) text += "GresTypes=gpu\n";
   for (const std::string& line : node_lines(options)) text += line + "\n";
-  text +=
-      "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=1-00:00:00 State=UP\n";
+  // Without DefaultTime: a training that names no limit has none.
+  text += "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n";
   return text;
 }
 

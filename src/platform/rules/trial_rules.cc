@@ -12,15 +12,21 @@
 namespace muster {
 namespace {
 
-void end_for_good(JobEnding& ending, JobState state) {
+void set_state(JobEnding& ending, JobState state) {
   ending.state = state;
+  // What counts as completed shows no failure: how its script took the order is its step's to say.
+  if (state == JobState::kCompleted) ending.exit = ExitStatus();
+}
+
+void end_for_good(JobEnding& ending, JobState state) {
+  set_state(ending, state);
   ending.reason = PendingReason::kNone;
   ending.requeue_after = false;
   ending.hold_after = 0;
 }
 
 void go_back(JobEnding& ending, JobState state, std::uint16_t hold) {
-  ending.state = state;
+  set_state(ending, state);
   ending.requeue_after = true;
   ending.hold_after = hold;
 }
