@@ -24,10 +24,15 @@ for entry in json.load(open(sys.argv[1] + "/compile_commands.json")):
 PY
 }
 
-# What a source is after the preprocessor, and by which rules it is judged: a comment that changes makes nothing new.
+# What a source is after the preprocessor and as it is written (its comments count among its lines), and by which rules it is judged: a
+# header's comment that changes makes nothing new.
+written() { # SOURCE: its text, and of one that CMake has put together those of its parts
+  cat "$1"
+  sed -n 's|^#include "\(/.*\.cc\)"$|\1|p' "$1" | xargs -r cat
+}
 check_one() {
   local source=${1%%$'\t'*} command=${1#*$'\t'} mark found
-  mark=$lint/clean/$( (eval "$command" 2>/dev/null; cat .clang-tidy) | sha256sum | cut -d' ' -f1)
+  mark=$lint/clean/$( (eval "$command" 2>/dev/null; written "$source"; cat .clang-tidy) | sha256sum | cut -d' ' -f1)
   [ -e "$mark" ] && return 0
   found=$mark.found.$$ # a source of several programs may be looked at twice at once
   # What is compiled at once is included by a file that CMake writes: its sources count as headers there, and being included is no fault. Of
@@ -39,6 +44,6 @@ check_one() {
   if grep -q 'error:' "$found"; then rm -f "$found"; return 1; fi
   mv "$found" "$mark"
 }
-export -f check_one
+export -f written check_one
 export lint
 list_sources | sort -u | tr '\n' '\0' | xargs -0 -n1 -P "$jobs" bash -c 'check_one "$1"' check

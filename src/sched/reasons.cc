@@ -293,7 +293,8 @@ class Explanation {
     return result;
   }
 
-  /// Waiting jobs with a window on common nodes that go first, and the job's own shape's best.
+  /// Waiting jobs that go first: by name those with a window on common nodes, and the best of the
+  /// job's own shape.
   void explain_rank() {
     const Rank& best = *shape_.ready.begin();
     is_outranked_ = best < job_.rank();
@@ -301,20 +302,46 @@ class Explanation {
     if (is_brief_ && is_outranked_) return;
     ReasonDetail detail{
         PendingReason::kPriority, "jobs of higher rank wait for the same nodes", 0, 0, {}, {}};
+    const NodeSet own = nodes_of(shape_);
     for (const Window& window : plan_.windows) {
-      if (window.job == job_.id || !goes_before(window.rank) || !shares_nodes(window)) continue;
-      ++detail.found;
-      if (is_brief_) break;
+      if (window.job == job_.id || !goes_before(window.rank) || !shares_nodes(window, own))
+        continue;
       if (detail.blocking_jobs.size() < kJobMax) detail.blocking_jobs.push_back(window.job);
+      if (is_brief_) break;
     }
     // Beyond kJobMax by one at most: the best of the shape is always named.
     if (is_outranked_ &&
         std::ranges::find(detail.blocking_jobs, best.job) == detail.blocking_jobs.end()) {
-      ++detail.found;
       detail.blocking_jobs.push_back(best.job);
     }
-    is_outranked_ = detail.found > 0;
-    if (is_outranked_) say(std::move(detail));
+    is_outranked_ = !detail.blocking_jobs.empty();
+    if (!is_outranked_) return;
+    // A window's job may have gone since the plan.
+    detail.found =
+        std::max<std::uint64_t>(is_brief_ ? 0 : count_first(own), detail.blocking_jobs.size());
+    say(std::move(detail));
+  }
+  /// Where a job of the shape may come to lie: one that names all the nodes it needs, on those.
+  static NodeSet nodes_of(const Shape& shape) {
+    const std::uint32_t named = shape.demand.required_count;
+    const ResourceRequest& request = *shape.demand.request;
+    const bool is_settled =
+        named != 0 && (named == request.max_nodes || named >= request.task_count);
+    return is_settled ? shape.demand.required & shape.reach : shape.reach;
+  }
+  std::uint64_t count_first(const NodeSet& own) const {
+    std::uint64_t count = 0;
+    for (const Shape& shape : snapshot_.shapes()) {
+      if (shape.serial == 0 || !nodes_of(shape).intersects(own)) continue;
+      for (const Rank& rank : shape.ready) {
+        const bool is_first = std::ranges::any_of(shape.partitions, [&](PartitionIndex partition) {
+          return goes_before(QueueRank{snapshot_.partition(partition).priority_tier, rank});
+        });
+        if (!is_first) break;
+        ++count;
+      }
+    }
+    return count;
   }
   bool goes_before(const QueueRank& other) const {
     return std::ranges::any_of(job_.partitions, [&](PartitionIndex partition) {
@@ -323,11 +350,11 @@ class Explanation {
              other < QueueRank{snapshot_.partition(partition).priority_tier, job_.rank()};
     });
   }
-  bool shares_nodes(const Window& window) const {
-    const PendingJob* other = snapshot_.find_pending(window.job);
+  bool shares_nodes(const Window& window, const NodeSet& own) const {
     // It may have started or ended since the plan.
-    if (other == nullptr) return false;
-    return snapshot_.shape(snapshot_.shape_of(window.job)).reach.intersects(shape_.reach);
+    if (snapshot_.find_pending(window.job) == nullptr) return false;
+    return std::ranges::any_of(window.nodes,
+                               [&](const NodeAmount& amount) { return own.test(amount.node); });
   }
 
   void choose_word(bool is_open) {

@@ -74,6 +74,23 @@ TEST_F(Busy, OfNodesThatAreNamedOnlyWhoIsThereStandsInTheWay) {
   EXPECT_EQ(why(request), (Lines{"nodes asked for by name, with room now: 1/0 101"}));
 }
 
+TEST_F(Busy, AllThatGoFirstAreCountedAndNoneThatWaitsElsewhere) {
+  ResourceRequest named = on_nodes(1, 1, 16);
+  named.required_nodes = {"a1"};
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    PendingJob first = make_job(2 + i, named);
+    first.priority = 10;
+    snapshot.add_pending(std::move(first));
+  }
+  ResourceRequest elsewhere = on_nodes(1, 1, 16);
+  elsewhere.required_nodes = {"a0"};
+  PendingJob other = make_job(50, elsewhere);
+  other.priority = 20;
+  snapshot.add_pending(std::move(other));
+  const Lines lines = why(named);
+  EXPECT_EQ(lines.back(), "jobs of higher rank wait for the same nodes: 0/8 2");
+}
+
 TEST_F(Busy, WhoOnlyStandsBehindOthersIsToldThat) {
   PendingJob first = make_job(2, on_nodes(2, 2, 16));
   first.priority = 10;

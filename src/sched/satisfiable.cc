@@ -7,7 +7,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "base/check.h"
@@ -166,28 +169,38 @@ class Question {
     return total;
   }
 
+  /// What as many of the best nodes as the job may have hold together.
   std::string explain_total(NodeLimits limits) const {
-    std::uint64_t nodes = 0;
-    std::uint64_t tasks = 0;
-    // Of the first need alone: a sum over different devices would say nothing.
-    std::uint64_t devices = 0;
+    std::vector<std::uint64_t> tasks;
+    std::array<std::vector<std::uint64_t>, kJobNeedMax> devices;
     (demand_.feasible_nodes & members_).for_each([&](NodeIndex node) {
       const auto candidate = candidate_at(fitter_, node, inventory_.total.at(node));
       if (!candidate) return;
-      ++nodes;
-      tasks += candidate->tasks;
-      devices += candidate->shares[0];
+      tasks.push_back(candidate->tasks);
+      for (std::size_t i = 0; i < demand_.per_job.size(); ++i)
+        devices[i].push_back(candidate->shares[i]);
     });
-    if (nodes == 0) return explain_none(limits);
-    if (nodes < limits.min)
+    if (tasks.empty()) return explain_none(limits);
+    if (tasks.size() < limits.min)
       return fmt::format("nodes: {} asked for, {} can carry their part of the job", limits.min,
-                         nodes);
-    if (!demand_.per_job.empty() && devices < demand_.per_job[0].count) {
-      return fmt::format("gres: {} asked for, all nodes together have {}", demand_.per_job[0].count,
-                         devices);
+                         tasks.size());
+    const std::string on = bound_text(limits);
+    for (std::size_t i = 0; i < demand_.per_job.size(); ++i) {
+      const std::uint64_t most = most_on(std::move(devices[i]), limits.max);
+      if (most >= demand_.per_job[i].count) continue;
+      return fmt::format(
+          "gres: {} asked for{}, there is room for {}{}", demand_.per_job[i].count, on, most,
+          request().cpus_per_gpu != 0 || request().memory_scope == MemoryScope::kPerGpu
+              ? " with the CPUs and memory asked for beside each"
+              : "");
     }
-    return fmt::format("tasks: {} asked for{}, {} nodes hold {}", request().task_count,
-                       bound_text(limits), nodes, tasks);
+    return fmt::format("tasks: {} asked for{}, there is room for {}", request().task_count, on,
+                       most_on(std::move(tasks), limits.max));
+  }
+  static std::uint64_t most_on(std::vector<std::uint64_t> amounts, std::uint32_t nodes_max) {
+    std::ranges::sort(amounts, std::greater());
+    amounts.resize(std::min<std::size_t>(amounts.size(), nodes_max));
+    return std::accumulate(amounts.begin(), amounts.end(), std::uint64_t{0});
   }
 
   /// No node is of any use: because it cannot carry as many tasks as each would have to, or none.
@@ -204,6 +217,9 @@ class Question {
       return candidate ? candidate->tasks : 0U;
     });
     if (most == 0) return "no node has all at once that a task of the job needs";
+    if (most == request().tasks_per_node)
+      return fmt::format("tasks: {} asked for{}, at most {} may be on each", request().task_count,
+                         bound_text(limits), most);
     return fmt::format("tasks: {} asked for{}, the best node holds {}", request().task_count,
                        bound_text(limits), most);
   }

@@ -85,15 +85,14 @@ TEST(SatisfiableTexts, ThenTheResourceOfWhichNoNodeHasEnough) {
 
 TEST(SatisfiableTexts, ThenWhatAllNodesTogetherLack) {
   EXPECT_EQ(refused(tasks(29)),
-            std::string(kNotAvailable) + "tasks: 29 asked for, 3 nodes hold 28");
+            std::string(kNotAvailable) + "tasks: 29 asked for, there is room for 28");
   ResourceRequest two = tasks(25);
   two.max_nodes = 2;
-  EXPECT_EQ(refused(two),
-            std::string(kNotAvailable) + "tasks: 25 asked for on at most 2 nodes, 3 nodes hold 28");
+  EXPECT_EQ(refused(two), std::string(kNotAvailable) +
+                              "tasks: 25 asked for on at most 2 nodes, there is room for 24");
   ResourceRequest in_all = tasks(1);
   in_all.gres_per_job = {{"gpu", "", 5}};
-  EXPECT_EQ(refused(in_all),
-            std::string(kNotAvailable) + "gres: 5 asked for, all nodes together have 4");
+  EXPECT_EQ(refused(in_all), std::string(kNotAvailable) + "gres: 5 asked for, there is room for 4");
   ResourceRequest wide = on_nodes(3, 3);
   wide.gres_per_node = {{"gpu", "", 1}};
   EXPECT_EQ(refused(wide),
@@ -107,6 +106,19 @@ TEST(SatisfiableTexts, WhatNoNodeHasTogetherIsSaidSo) {
             std::string(kNotAvailable) + "no node has all at once that a task of the job needs");
 }
 
+TEST(SatisfiableTexts, DevicesAreCountedOnAsManyNodesAsTheJobMayHave) {
+  ResourceRequest one = tasks(1);
+  one.max_nodes = 1;
+  one.gres_per_job = {{"gpu", "", 3}};
+  EXPECT_EQ(refused(one), std::string(kNotAvailable) +
+                              "gres: 3 asked for on at most 1 node, there is room for 2");
+  one.gres_per_job = {{"gpu", "a100", 2}};
+  one.cpus_per_gpu = 5;
+  EXPECT_EQ(refused(one), std::string(kNotAvailable) +
+                              "gres: 2 asked for on at most 1 node, there is room for 1 with the "
+                              "CPUs and memory asked for beside each");
+}
+
 TEST(SatisfiableTexts, MoreTasksThanANodeHoldsAreNoFaultOfATask) {
   ResourceRequest one = tasks(17);
   one.max_nodes = 1;
@@ -115,7 +127,7 @@ TEST(SatisfiableTexts, MoreTasksThanANodeHoldsAreNoFaultOfATask) {
   one.task_count = 4;
   one.tasks_per_node = 2;
   EXPECT_EQ(refused(one), std::string(kNotAvailable) +
-                              "tasks: 4 asked for on at most 1 node, the best node holds 2");
+                              "tasks: 4 asked for on at most 1 node, at most 2 may be on each");
 }
 
 TEST(SatisfiableTexts, ALimitOfThePartitionIsSaidLast) {

@@ -279,19 +279,22 @@ std::vector<std::uint32_t> task_counts(const StepSpec& spec, const std::vector<N
   return has_idle_node && !spec.is_interactive ? std::vector<std::uint32_t>{} : counts;
 }
 
-/// More memory than the job has on a node can never be had by a step of it. `asked`: what the job
-/// asked for, where a partition's MaxMemPerCPU has given it more CPUs with less memory each.
-Status check_memory(const StepSpec& spec, const MemoryTerms& asked, const NodeGrant& granted,
+/// More memory than the job has on a node can never be had by a step of it. A partition's
+/// MaxMemPerCPU may have given the job more CPUs with less memory each than it asked for.
+Status check_memory(const StepSpec& spec, const JobSpec& job, const NodeGrant& granted,
                     const NodeGrant& part) {
   if (granted.memory_mib == 0 || spec.memory_mib == 0) return {};
   std::uint64_t wanted = 0;
   if (spec.memory_scope == MemoryScope::kPerNode) wanted = spec.memory_mib;
   if (spec.memory_scope == MemoryScope::kPerCpu) {
     // Of more CPUs than the job has there, memory counts for those that it has.
-    std::uint64_t cpus = std::uint64_t{std::max(1U, spec.cpus_per_task)} * part.task_count;
     // A step that repeats the job's own words means the CPUs that they named.
-    if (asked.memory_scope == MemoryScope::kPerCpu && spec.memory_mib <= asked.memory_mib)
-      cpus = std::min(cpus, std::uint64_t{asked.cpus_per_task} * part.task_count);
+    const bool is_repeated = job.asked.memory_scope == MemoryScope::kPerCpu &&
+                             spec.memory_mib == job.asked.memory_mib &&
+                             spec.cpus_per_task == job.request.cpus_per_task;
+    const std::uint64_t cpus =
+        std::uint64_t{std::max(1U, is_repeated ? job.asked.cpus_per_task : spec.cpus_per_task)} *
+        part.task_count;
     wanted =
         saturating_product(spec.memory_mib, std::min<std::uint64_t>(cpus, granted.cpus.count()));
   }
@@ -303,8 +306,7 @@ Status check_memory(const StepSpec& spec, const MemoryTerms& asked, const NodeGr
 
 /// Lays the step out on what the rooms have free. Errors: kUnavailable when they have too little.
 Result<StepLayoutRef> lay_out_in(std::vector<NodeRoom> rooms, const StepSpec& spec,
-                                 const MemoryTerms& asked, std::size_t required,
-                                 std::uint32_t task_max) {
+                                 const JobSpec& job, std::size_t required, std::uint32_t task_max) {
   const std::uint32_t cpus_per_task = std::max(1U, spec.cpus_per_task);
   const std::uint32_t wanted = TRY(node_count_for(spec, rooms.size(), required));
   // Nodes with room come first, in the job's order, so that a step takes what is free before it
@@ -323,7 +325,7 @@ Result<StepLayoutRef> lay_out_in(std::vector<NodeRoom> rooms, const StepSpec& sp
     part.cpus = spec.is_exact && !spec.is_overcommit
                     ? rooms[i].free_cpus.lowest(std::size_t{counts[i]} * cpus_per_task)
                     : rooms[i].free_cpus;
-    TRY(check_memory(spec, asked, *rooms[i].grant, part));
+    TRY(check_memory(spec, job, *rooms[i].grant, part));
     part.gres = TRY(step_gres(spec, rooms[i], counts[i], std::move(shares[i])));
     layout->nodes.push_back(std::move(part));
   }
@@ -388,11 +390,11 @@ Result<StepLayoutRef> lay_out_step(const ClusterState& state, const Job& job,
   const std::uint32_t task_max = state.settings().max_tasks_per_node;
   std::vector<NodeRoom> rooms = TRY(candidate_rooms(state, job, spec, is_sharing, required));
   if (rooms.empty()) return fail(too_large("no node is left for the step"));
-  auto layout = lay_out_in(std::move(rooms), spec, job.spec->asked, required, task_max);
+  auto layout = lay_out_in(std::move(rooms), spec, *job.spec, required, task_max);
   if (layout.has_value() || layout.error().code != ErrorCode::kUnavailable) return layout;
   // A step that would not even fit into the empty job is refused: it would wait for ever.
   std::vector<NodeRoom> whole = TRY(candidate_rooms(state, job, spec, true, required));
-  if (!lay_out_in(std::move(whole), spec, job.spec->asked, required, task_max).has_value())
+  if (!lay_out_in(std::move(whole), spec, *job.spec, required, task_max).has_value())
     return fail(never_fits(state, job, spec, task_max));
   return layout;
 }

@@ -147,6 +147,8 @@ TEST(Step, OneThatRepeatsTheMemoryOfItsJobMeansTheCpusThatWereAskedFor) {
   };
   EXPECT_TRUE(asking(250).has_value()) << "the job's own words";
   EXPECT_TRUE(asking(84).has_value()) << "what they became";
+  EXPECT_EQ(asking(200).error().message, "Memory required by task is not available")
+      << "three CPUs of 200 are no words of the job's";
   EXPECT_EQ(asking(251).error().message, "Memory required by task is not available");
 }
 
