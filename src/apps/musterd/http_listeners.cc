@@ -12,6 +12,7 @@
 
 #include "apps/musterd/handover.h"
 #include "apps/musterd/threads.h"
+#include "env/posix/read_whole.h"
 #include "env/posix/write_whole.h"
 #include "env/write_error.h"
 #include "text/digest.h"
@@ -25,8 +26,8 @@ namespace {
 constexpr std::size_t kKeyBytes = 32;
 
 Result<std::string> read_or_make_key(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string key((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  // One that cannot be read is not made anew: all tokens that it signed would be void.
+  std::string key = TRY(read_whole(path)).value_or("");
   // Of any other size: cut off by a crash, and made anew.
   if (key.size() == kKeyBytes) return key;
   key.assign(kKeyBytes, '\0');

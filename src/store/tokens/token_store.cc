@@ -12,8 +12,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
+#include "env/posix/read_whole.h"
 #include "env/posix/write_whole.h"
 #include "env/write_error.h"
 #include "text/json_reader.h"
@@ -69,9 +69,9 @@ TokenRecord record_of(const Json& line) {
 
 /// The file's lines; a last one without an end was cut off by a crash before anybody was told of
 /// it.
-std::vector<std::string> whole_lines(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+Result<std::vector<std::string>> whole_lines(const std::string& path) {
+  // One that is there and cannot be read is no empty one: a new one would take its place.
+  const std::string text = TRY(read_whole(path)).value_or("");
   std::vector<std::string> lines;
   for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
     lines.push_back(text.substr(begin, end - begin));
@@ -89,7 +89,8 @@ TokenStore::~TokenStore() {
 Result<std::unique_ptr<TokenStore>> TokenStore::open(const std::string& path, std::string key,
                                                      TimePoint now) {
   std::unique_ptr<TokenStore> store(new TokenStore(-1, path, std::move(key)));
-  for (const std::string& line : whole_lines(path)) {
+  const std::vector<std::string> lines = TRY(whole_lines(path));
+  for (const std::string& line : lines) {
     // Any line, also one in the middle: revocations may be among what is lost.
     if (!parse_json(line).has_value())
       return fail(ErrorCode::kCorruption, path + " is damaged",

@@ -44,7 +44,8 @@ struct TokenRecord {
 class TokenStore {
  public:
   /// Opens or creates the file. `key` signs the tokens. What has expired by `now` is forgotten.
-  /// Errors: kCorruption: a whole line is damaged. A last one without its end is dropped.
+  /// Errors: as read_whole; kCorruption: a whole line is damaged. A last one without its end is
+  /// dropped.
   static Result<std::unique_ptr<TokenStore>> open(const std::string& path, std::string key,
                                                   TimePoint now);
   ~TokenStore();

@@ -158,6 +158,17 @@ TEST_F(Tokens, ALineThatACrashCutIsNoDamage) {
   EXPECT_EQ(TokenStore::open(path_, "key", kNow).error().code, ErrorCode::kCorruption);
 }
 
+TEST_F(Tokens, AFileThatCannotBeReadStaysAsItIs) {
+  store_.reset();
+  std::filesystem::remove(path_);
+  std::filesystem::create_symlink(path_, path_);  // a loop
+  EXPECT_EQ(TokenStore::open(path_, "key", kNow).error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+  std::filesystem::remove(path_);
+  std::filesystem::create_directory(path_);
+  EXPECT_EQ(TokenStore::open(path_, "key", kNow).error().code, ErrorCode::kUnavailable);
+}
+
 TEST_F(Tokens, FileIsItsOwnersAlone) {
   struct stat file {};
   ASSERT_EQ(::stat(path_.c_str(), &file), 0);
