@@ -22,7 +22,7 @@ TEST_F(ReadWhole, GivesAllBytes) {
   const std::string bytes = std::string(200'000, 'x') + '\0' + "end";
   std::ofstream(folder + "/file", std::ios::binary) << bytes;
   EXPECT_EQ(read_whole(folder + "/file").value(), bytes);
-  std::ofstream(folder + "/empty");
+  std::ofstream(folder + "/empty") << "";
   EXPECT_EQ(read_whole(folder + "/empty").value(), "");
 }
 
