@@ -79,6 +79,7 @@ lint: build-all ## layers, style rules, form, clang-tidy over all sources (the f
 	@tools/clang_tidy.sh $(BUILD) $(JOBS)
 
 install: build ## install under DESTDIR/PREFIX (default /usr/local)
+	@cmake --build --preset release -j $(JOBS) --target muster_core # the library for C++ trainers
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$${PREFIX:-/usr/local}"
 
 uninstall: ## remove what the last `make install` wrote, of the same DESTDIR

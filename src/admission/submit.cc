@@ -84,7 +84,7 @@ Result<Reply> submit(Draft& draft, const PreparedSubmit& submit, const Identity&
     TRY(check_request(state, need));
     TRY(check_memory(state.partition(index), need, state.settings()));
   }
-  // After the checks, which are of what the user asked for.
+  // After the checks, which read what the user asked for by each partition's rules.
   fill_defaults(*submit.spec, state.partition(partitions.front()), state.settings());
   if (state.active_jobs() >= state.settings().max_job_count) {
     return fail(

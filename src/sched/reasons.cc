@@ -326,7 +326,8 @@ class Explanation {
     const std::uint32_t named = shape.demand.required_count;
     const ResourceRequest& request = *shape.demand.request;
     const bool is_settled =
-        named != 0 && (named == request.max_nodes || named >= request.task_count);
+        named != 0 &&
+        (named == request.max_nodes || named >= std::max(request.min_nodes, request.task_count));
     return is_settled ? shape.demand.required & shape.reach : shape.reach;
   }
   std::uint64_t count_first(const NodeSet& own) const {

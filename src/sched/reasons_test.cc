@@ -91,6 +91,16 @@ TEST_F(Busy, AllThatGoFirstAreCountedAndNoneThatWaitsElsewhere) {
   EXPECT_EQ(lines.back(), "jobs of higher rank wait for the same nodes: 0/8 2");
 }
 
+TEST_F(Busy, ANamedNodeThatIsNotAllOfAJobLeavesItTheOthers) {
+  PendingJob first = make_job(2, on_nodes(1, 1, 16));
+  first.priority = 10;
+  snapshot.add_pending(std::move(first));  // its window is on a0, which ends first
+  ResourceRequest both = on_nodes(2, 2, 16);
+  both.task_count = 1;
+  both.required_nodes = {"a1"};
+  EXPECT_EQ(why(both).back(), "jobs of higher rank wait for the same nodes: 0/1 2");
+}
+
 TEST_F(Busy, WhoOnlyStandsBehindOthersIsToldThat) {
   PendingJob first = make_job(2, on_nodes(2, 2, 16));
   first.priority = 10;

@@ -66,6 +66,19 @@ JobId Log::submit(const std::shared_ptr<JobSpec>& spec, std::optional<ArraySpec>
   return job;
 }
 
+JobId Log::submit_with_memory(std::uint64_t per_cpu_mib) {
+  auto spec = spec_of();
+  spec->request.memory_scope = MemoryScope::kPerCpu;
+  spec->request.memory_mib = per_cpu_mib;
+  return submit(spec);
+}
+
+void Log::set_max_memory_per_cpu(PartitionIndex partition, std::uint64_t mib) {
+  PartitionChanged change{partition, state_.partition(partition)};
+  change.config.max_memory_per_cpu_mib = mib;
+  add({std::move(change)});
+}
+
 void Log::start(JobId job, std::vector<NodeGrant> grants) {
   auto allocation = std::make_shared<Allocation>();
   allocation->nodes = std::move(grants);

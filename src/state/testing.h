@@ -33,6 +33,10 @@ class Log {
   void start(JobId job, std::vector<NodeGrant> grants);
   StepId step(JobId job, std::uint32_t number, std::vector<NodeGrant> grants);
   void end(JobId job, JobState state, bool is_clean, bool requeue_after = false);
+  /// Submits a job that asks for so many MiB for each CPU.
+  JobId submit_with_memory(std::uint64_t per_cpu_mib);
+  /// Sets the partition's MaxMemPerCPU, in MiB.
+  void set_max_memory_per_cpu(PartitionIndex partition, std::uint64_t mib);
 
   const ClusterState& state() const { return state_; }
   const Job& job(JobId id) const { return *state_.jobs().find(id); }

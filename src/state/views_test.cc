@@ -80,14 +80,9 @@ TEST(ViewOfJob, APendingOneShowsWhatItNeeds) {
 
 TEST(ViewOfJob, WhatItAskedForIsReadByTheRulesThatItStartedUnder) {
   Log log;
-  auto spec = spec_of();
-  spec->request.memory_scope = MemoryScope::kPerCpu;
-  spec->request.memory_mib = 250;
-  const JobId job = log.submit(spec);
+  const JobId job = log.submit_with_memory(250);
   log.start(job, {grant_of(0, 0, 1)});
-  PartitionChanged strict{PartitionIndex(0), log.state().partition(PartitionIndex(0))};
-  strict.config.max_memory_per_cpu_mib = 100;
-  log.add({strict});
+  log.set_max_memory_per_cpu(PartitionIndex(0), 100);
   EXPECT_EQ(seen(log, job).requested_tres, "cpu=1,mem=250M,node=1,billing=1");
 }
 

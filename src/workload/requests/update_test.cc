@@ -99,13 +99,8 @@ TEST(UpdateJob, FromNoLimitNothingIsCounted) {
 
 TEST(UpdateJob, TheMemoryRulesOfItsPartitionAreAppliedAnew) {
   Log log;
-  auto spec = spec_of();
-  spec->request.memory_scope = MemoryScope::kPerCpu;
-  spec->request.memory_mib = 200;
-  const JobId job = log.submit(spec);
-  PartitionChanged strict{PartitionIndex(1), log.state().partition(PartitionIndex(1))};
-  strict.config.max_memory_per_cpu_mib = 100;
-  log.add({strict});
+  const JobId job = log.submit_with_memory(200);
+  log.set_max_memory_per_cpu(PartitionIndex(1), 100);
   const JobSpecRef moved = change_of(log, job, "Partition", "other").spec;
   EXPECT_EQ(moved->request.cpus_per_task, 2U);
   EXPECT_EQ(moved->asked.memory_mib, 200U);
