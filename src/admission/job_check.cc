@@ -20,7 +20,7 @@ bool contains(const std::vector<std::string>& list, std::string_view word) {
 }
 
 std::uint64_t limit_of(std::uint64_t of_partition, std::uint64_t of_cluster) {
-  // 0: the partition sets none. Source: slurm.conf(5), MaxMemPerNode and MaxMemPerCPU.
+  // 0: the partition sets none. Source: slurm.conf(5), MaxMemPerNode.
   return of_partition != 0 ? of_partition : of_cluster;
 }
 

@@ -39,8 +39,7 @@ Status check_memory(const PartitionConfig& partition, const ResourceRequest& nee
 /// Checks that the nodes, generic resources and features that the request names exist in the
 /// cluster, and that it does not contradict itself: it asks for a GPU where it asks for memory by
 /// GPU, and names no more nodes than it may have. Whether what there is suffices is not checked.
-/// Errors:
-/// kInvalidArgument. Cost: O(nodes) for each feature.
+/// Errors: kInvalidArgument. Cost: O(nodes) for each feature.
 Status check_request(const ClusterState& state, const ResourceRequest& need);
 
 /// Returns the time from which a job may start once its dependencies, if any, are fulfilled: the

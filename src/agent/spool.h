@@ -2,8 +2,8 @@
 // ended. There is a log per generation; a supervisor writes its step's end to the log under which
 // it was launched.
 //
-// steps.N.log: log records (records/log_record.h), each an encoded message: LaunchStep with
-// its id, cluster, epoch, node name and launch key alone (launched), StepDone (ended; written by
+// steps.N.log: log records (records/log_record.h), each an encoded message: LaunchStep with its
+// id, cluster, epoch, node name and launch key alone (launched), StepDone (ended; written by
 // supervisors), AcknowledgeStep (may be forgotten), and RegisterNode (which cluster the node serves
 // from here on, and the highest job that it was ordered to start there): first in each log.
 // agent.lock is held by the agent that uses the folder.
@@ -51,8 +51,7 @@ class Spool {
   /// Records the launches in one write, durable on return: a restarted agent finds the steps and
   /// does not launch them again. To be called before their supervisors start. On an error nothing
   /// may be launched; the steps are open all the same until acknowledged(), and a restart may find
-  /// them still. Begins a
-  /// new log first when this one is longer than 8 MiB.
+  /// them still. Begins a new log first when this one is longer than 8 MiB.
   Status launched(const std::vector<const LaunchStep*>& steps);
   const Identity& identity() const { return identity_; }
   /// Records that the node serves that cluster from now on; open steps of another one are dropped.

@@ -60,9 +60,8 @@ class Journal {
   virtual Seq last() const = 0;
   /// Calls `visit` for every stored batch above `after`, in order. Ends with the first error of
   /// `visit`, and returns it. Errors: kCorruption when the batch after `after`, or any later one up
-  /// to the newest, is missing or damaged; those before it were visited. Where no
-  /// batch above `after` is stored nothing is visited, although last() may be above it: by a
-  /// checkpoint.
+  /// to the newest, is missing or damaged; those before it were visited. Where no batch above
+  /// `after` is stored nothing is visited, although last() may be above it: by a checkpoint.
   virtual Status follow(Seq after, const std::function<Status(const EventBatch&)>& visit) = 0;
   /// Returns the mark of the batch that has that number here. Nullopt: neither it nor a checkpoint
   /// that ends with it is there any more, or yet.
