@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -51,8 +50,9 @@ class Node {
     folder_ = ::mkdtemp(name);
     fs::create_directories(folder_ / "spool");
     fs::create_directories(folder_ / "work");
-    // A copy, because the folder that it was built in may be closed to others.
-    fs::copy_file(fs::path(::getenv("MUSTER_STEPD")), folder_ / "muster-stepd");
+    // A copy, because the folder that it was built in, this program's, may be closed to others.
+    fs::copy_file(fs::read_symlink("/proc/self/exe").parent_path() / "muster-stepd",
+                  folder_ / "muster-stepd");
     std::ofstream(folder_ / "hosts") << "127.0.0.1 localhost n1\n";
     for (const auto& path : {folder_, folder_ / "spool"}) own(path, uid);
     fs::permissions(folder_ / "work", fs::perms(0777));

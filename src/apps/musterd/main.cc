@@ -360,6 +360,8 @@ CoreBeginning begin_core(const Recovered& recovered, const SlurmConf& conf,
   return CoreBeginning{recovered.epoch, recovered.config, std::move(core), clock};
 }
 
+std::string tokens_path(const DaemonOptions& options) { return options.state_folder + "/tokens"; }
+
 /// A start reads the configuration, so reading it again is a start: clients repeat what they have
 /// in flight, nodes come back, and jobs run on. A file that the next run could not begin with
 /// changes nothing: this one would be gone, and nobody would start it again. The next run has what
@@ -370,6 +372,7 @@ Status read_again(const std::string& conf_path, const DaemonOptions& running,
   TRY(check_unmoved(setup.options, running));
   TRY(make_state_folder(setup.options.state_folder, false));
   TRY(check_http_addresses(setup.options, http));
+  TRY(TokenStore::check(tokens_path(setup.options)));
   hand_over_conf(std::move(setup.texts));
   // After the answer: the client is to hear that its request was good.
   std::thread([] {
@@ -489,8 +492,8 @@ int run(const std::string& conf_path, const Handover& before) {
   const auto tokens =
       needed(wait_for_room(options,
                            [&] {
-                             return TokenStore::open(options.state_folder + "/tokens",
-                                                     http.token_key, core.state().time());
+                             return TokenStore::open(tokens_path(options), http.token_key,
+                                                     core.state().time());
                            }),
              "tokens: ");
   roles.planner.state().copy_from(core.state());

@@ -67,14 +67,20 @@ TokenRecord record_of(const Json& line) {
   return record;
 }
 
-/// The file's lines; a last one without an end was cut off by a crash before anybody was told of
-/// it.
+/// The file's lines, each of them whole; a last one without an end was cut off by a crash before
+/// anybody was told of it.
 Result<std::vector<std::string>> whole_lines(const std::string& path) {
   // One that is there and cannot be read is no empty one: a new one would take its place.
   const std::string text = TRY(read_whole(path)).value_or("");
   std::vector<std::string> lines;
   for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
     lines.push_back(text.substr(begin, end - begin));
+  for (const std::string& line : lines) {
+    // Any line, also one in the middle: revocations may be among what is lost.
+    if (!parse_json(line).has_value())
+      return fail(ErrorCode::kCorruption, path + " is damaged",
+                  "put it aside: people make new tokens then");
+  }
   return lines;
 }
 
@@ -90,13 +96,7 @@ Result<std::unique_ptr<TokenStore>> TokenStore::open(const std::string& path, st
                                                      TimePoint now) {
   std::unique_ptr<TokenStore> store(new TokenStore(-1, path, std::move(key)));
   const std::vector<std::string> lines = TRY(whole_lines(path));
-  for (const std::string& line : lines) {
-    // Any line, also one in the middle: revocations may be among what is lost.
-    if (!parse_json(line).has_value())
-      return fail(ErrorCode::kCorruption, path + " is damaged",
-                  "put it aside: people make new tokens then");
-    store->apply(line);
-  }
+  for (const std::string& line : lines) store->apply(line);
   // An expired token is refused by its own text; nobody has to know it any more.
   std::erase_if(store->records_, [now](const auto& row) { return row.second.expiry <= now; });
   std::erase_if(store->by_password_,
@@ -123,6 +123,11 @@ Result<std::unique_ptr<TokenStore>> TokenStore::open(const std::string& path, st
   if (folder >= 0) ::close(folder);
   if (!is_kept) return fail(write_error(path));
   return store;
+}
+
+Status TokenStore::check(const std::string& path) {
+  TRY(whole_lines(path));
+  return {};
 }
 
 void TokenStore::apply(const std::string& text) {

@@ -48,6 +48,8 @@ class TokenStore {
   /// dropped.
   static Result<std::unique_ptr<TokenStore>> open(const std::string& path, std::string key,
                                                   TimePoint now);
+  /// Checks, without a change, that open() would read the file. Errors: open's of reading.
+  static Status check(const std::string& path);
   ~TokenStore();
   TokenStore(const TokenStore&) = delete;
   TokenStore& operator=(const TokenStore&) = delete;

@@ -155,7 +155,18 @@ TEST_F(Tokens, ALineThatACrashCutIsNoDamage) {
   EXPECT_TRUE(is_good(token));
   EXPECT_EQ(id(made(kBob)), 2U);
   std::ofstream(path_, std::ios::app) << "{\"id\": 2, \"ki\n";
+  EXPECT_EQ(TokenStore::check(path_).error().code, ErrorCode::kCorruption);
   EXPECT_EQ(TokenStore::open(path_, "key", kNow).error().code, ErrorCode::kCorruption);
+}
+
+TEST_F(Tokens, AreCheckedWithoutAChange) {
+  made(kAnn);
+  std::ofstream(path_, std::ios::app) << "{\"id\": 2, \"ki";  // cut off by a crash
+  const auto size = std::filesystem::file_size(path_);
+  EXPECT_TRUE(TokenStore::check(path_).has_value());
+  EXPECT_EQ(std::filesystem::file_size(path_), size);
+  EXPECT_TRUE(TokenStore::check(folder_ + "/none").has_value());
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/none"));
 }
 
 TEST_F(Tokens, AFileThatCannotBeReadStaysAsItIs) {
