@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "base/check.h"
+#include "sched/jobs_ahead.h"
 #include "sched/snapshot/partition_fit.h"
 
 namespace muster::sched {
@@ -293,8 +294,8 @@ class Explanation {
     return result;
   }
 
-  /// Waiting jobs that go first: by name those with a window on common nodes, and the best of the
-  /// job's own shape.
+  /// Waiting jobs that go first: by name those with a window on common nodes and the best of the
+  /// job's own shape; where there is none of those, the best.
   void explain_rank() {
     const Rank& best = *shape_.ready.begin();
     is_outranked_ = best < job_.rank();
@@ -302,10 +303,13 @@ class Explanation {
     if (is_brief_ && is_outranked_) return;
     ReasonDetail detail{
         PendingReason::kPriority, "jobs of higher rank wait for the same nodes", 0, 0, {}, {}};
-    const NodeSet own = nodes_of(shape_);
+    const QueuePosition position(snapshot_, job_);
     for (const Window& window : plan_.windows) {
-      if (window.job == job_.id || !goes_before(window.rank) || !shares_nodes(window, own))
-        continue;
+      // It may have started or ended since the plan.
+      const bool is_first = window.job != job_.id &&
+                            snapshot_.find_pending(window.job) != nullptr &&
+                            position.is_behind(window.rank, window.nodes);
+      if (!is_first) continue;
       if (detail.blocking_jobs.size() < kJobMax) detail.blocking_jobs.push_back(window.job);
       if (is_brief_) break;
     }
@@ -315,47 +319,15 @@ class Explanation {
       detail.blocking_jobs.push_back(best.job);
     }
     is_outranked_ = !detail.blocking_jobs.empty();
-    if (!is_outranked_) return;
-    // A window's job may have gone since the plan.
-    detail.found =
-        std::max<std::uint64_t>(is_brief_ ? 0 : count_first(own), detail.blocking_jobs.size());
-    say(std::move(detail));
-  }
-  /// Where a job of the shape may come to lie: one that names all the nodes it needs, on those.
-  static NodeSet nodes_of(const Shape& shape) {
-    const std::uint32_t named = shape.demand.required_count;
-    const ResourceRequest& request = *shape.demand.request;
-    const bool is_settled =
-        named != 0 &&
-        (named == request.max_nodes || named >= std::max(request.min_nodes, request.task_count));
-    return is_settled ? shape.demand.required & shape.reach : shape.reach;
-  }
-  std::uint64_t count_first(const NodeSet& own) const {
-    std::uint64_t count = 0;
-    for (const Shape& shape : snapshot_.shapes()) {
-      if (shape.serial == 0 || !nodes_of(shape).intersects(own)) continue;
-      for (const Rank& rank : shape.ready) {
-        const bool is_first = std::ranges::any_of(shape.partitions, [&](PartitionIndex partition) {
-          return goes_before(QueueRank{snapshot_.partition(partition).priority_tier, rank});
-        });
-        if (!is_first) break;
-        ++count;
-      }
+    if (!is_brief_) {
+      const JobsAhead ahead = position.ahead(kJobMax);
+      detail.found = ahead.count;
+      // Without a window as well, which few have.
+      if (detail.blocking_jobs.empty()) detail.blocking_jobs = ahead.first;
     }
-    return count;
-  }
-  bool goes_before(const QueueRank& other) const {
-    return std::ranges::any_of(job_.partitions, [&](PartitionIndex partition) {
-      // A partition may have gone since the job was submitted.
-      return partition.value() < snapshot_.config().partitions.size() &&
-             other < QueueRank{snapshot_.partition(partition).priority_tier, job_.rank()};
-    });
-  }
-  bool shares_nodes(const Window& window, const NodeSet& own) const {
-    // It may have started or ended since the plan.
-    if (snapshot_.find_pending(window.job) == nullptr) return false;
-    return std::ranges::any_of(window.nodes,
-                               [&](const NodeAmount& amount) { return own.test(amount.node); });
+    if (detail.blocking_jobs.empty()) return;
+    detail.found = std::max<std::uint64_t>(detail.found, detail.blocking_jobs.size());
+    say(std::move(detail));
   }
 
   void choose_word(bool is_open) {

@@ -28,9 +28,9 @@ struct Infeasible {
 using Outcome = std::variant<Placed, Blocked, Infeasible>;
 
 /// Returns what `plan` means for a pending job. `snapshot` is the plan's or a later one. Cost:
-/// O(nodes * partitions). The word is the first that applies: a hold; BeginTime; JobArrayTaskLimit;
-/// a partition's refusal; Resources for a job with a window and for the first of its shape when
-/// nobody outranks it; Priority for the others.
+/// O(nodes * partitions + shapes * nodes/64 + jobs that go first). The word is the first that
+/// applies: a hold; BeginTime; JobArrayTaskLimit; a partition's refusal; Resources for a job with a
+/// window and for the first of its shape when nobody outranks it; Priority for the others.
 Outcome outcome_of(const ClusterSnapshot& snapshot, const Plan& plan, JobId job);
 
 /// Returns Slurm's word alone for a job of which something still waits, cheaply enough to be asked

@@ -110,5 +110,24 @@ TEST_F(Busy, WhoOnlyStandsBehindOthersIsToldThat) {
       << "there is room now, until that window begins";
 }
 
+TEST_F(Busy, WhoGoesFirstIsSaidWhereNobodyHasAWindow) {
+  snapshot.end_job(JobId(100));
+  snapshot.end_job(JobId(101));
+  for (const std::uint32_t node : {0U, 1U}) {
+    NodeAmount all;
+    all.node = NodeIndex(node);
+    all.cpus = 16;
+    all.task_count = 1;
+    snapshot.start_job({JobId(200 + node), PartitionIndex(0), {all}, TimePoint::never()});
+  }
+  for (const std::uint32_t id : {2U, 3U}) {
+    PendingJob first = make_job(id, tasks(id));
+    first.priority = 10;
+    snapshot.add_pending(std::move(first));
+  }
+  const Lines lines = why(tasks(1));
+  EXPECT_EQ(lines.back(), "jobs of higher rank wait for the same nodes: 0/2 2 3");
+}
+
 }  // namespace
 }  // namespace muster::sched

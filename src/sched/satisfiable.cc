@@ -99,9 +99,15 @@ class Question {
     for (const std::string& name : request().required_nodes) {
       const auto found = std::ranges::find(inventory_.config.nodes, name, &NodeConfig::name);
       const NodeIndex node(static_cast<std::uint32_t>(found - inventory_.config.nodes.begin()));
-      if (members_.test(node)) continue;
-      return refuse(kNotAvailable,
-                    fmt::format("nodelist: node {} is not in partition {}", name, partition_.name));
+      if (!members_.test(node)) {
+        return refuse(kNotAvailable, fmt::format("nodelist: node {} is not in partition {}", name,
+                                                 partition_.name));
+      }
+      if (!demand_.feasible_nodes.test(node)) {
+        return refuse(kNotAvailable, fmt::format("nodelist: features, sockets, cores, threads, tmp "
+                                                 "and excluded nodes leave out node {}",
+                                                 name));
+      }
     }
     const std::uint32_t count = members_.count();
     if (limits.min > count) {
@@ -184,6 +190,8 @@ class Question {
     if (tasks.size() < limits.min)
       return fmt::format("nodes: {} asked for, {} can carry their part of the job", limits.min,
                          tasks.size());
+    if (const auto node = useless_name())
+      return fmt::format("nodelist: node {} cannot carry its part of the job", *node);
     const std::string on = bound_text(limits);
     for (std::size_t i = 0; i < demand_.per_job.size(); ++i) {
       const std::uint64_t most = most_on(std::move(devices[i]), limits.max);
@@ -194,8 +202,32 @@ class Question {
               ? " with the CPUs and memory asked for beside each"
               : "");
     }
-    return fmt::format("tasks: {} asked for{}, there is room for {}", request().task_count, on,
-                       most_on(std::move(tasks), limits.max));
+    const std::uint64_t with_gpus = saturating_product(request().tasks_per_gpu, gpu_count());
+    if (with_gpus != 0 && with_gpus < request().task_count)
+      return fmt::format("tasks: {} asked for, {} for each of {} GPUs are {}", request().task_count,
+                         request().tasks_per_gpu, gpu_count(), with_gpus);
+    const std::uint64_t most = most_on(std::move(tasks), limits.max);
+    if (most < request().task_count)
+      return fmt::format("tasks: {} asked for{}, there is room for {}", request().task_count, on,
+                         most);
+    // Each is there, and no choice of nodes has all of it.
+    return fmt::format(
+        "there is room{} for each thing that is asked for, and not for all of them together", on);
+  }
+  /// GPUs over the whole job; 0: as many as it gets.
+  std::uint64_t gpu_count() const {
+    std::uint64_t count = 0;
+    for (const GresNeed& need : demand_.per_job) count += need.is_gpu ? need.count : 0;
+    return count;
+  }
+  /// The first node asked for by name that takes no task.
+  std::optional<std::string> useless_name() const {
+    std::optional<std::string> name;
+    demand_.required.for_each([&](NodeIndex node) {
+      if (!name && !candidate_at(fitter_, node, inventory_.total.at(node)))
+        name = inventory_.config.nodes[node.value()].name;
+    });
+    return name;
   }
   static std::uint64_t most_on(std::vector<std::uint64_t> amounts, std::uint32_t nodes_max) {
     std::ranges::sort(amounts, std::greater());

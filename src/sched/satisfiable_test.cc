@@ -130,6 +130,37 @@ TEST(SatisfiableTexts, MoreTasksThanANodeHoldsAreNoFaultOfATask) {
                               "tasks: 4 asked for on at most 1 node, at most 2 may be on each");
 }
 
+TEST(SatisfiableTexts, ANodeAskedForByNameIsNamedWhereItWillNotDo) {
+  ResourceRequest named = tasks(9);
+  named.required_nodes = {"c2"};
+  named.features.alternatives = {{"ib"}};
+  EXPECT_EQ(refused(named), std::string(kNotAvailable) +
+                                "nodelist: features, sockets, cores, threads, tmp and excluded "
+                                "nodes leave out node c2");
+  named.features.alternatives.clear();
+  named.cpus_per_task = 8;
+  named.task_count = 1;
+  EXPECT_EQ(refused(named),
+            std::string(kNotAvailable) + "nodelist: node c2 cannot carry its part of the job");
+}
+
+TEST(SatisfiableTexts, TasksAreBoundByTheirGpus) {
+  ResourceRequest bound = tasks(9);
+  bound.gres_per_job = {{"gpu", "", 2}};
+  bound.tasks_per_gpu = 2;
+  EXPECT_EQ(refused(bound),
+            std::string(kNotAvailable) + "tasks: 9 asked for, 2 for each of 2 GPUs are 4");
+}
+
+TEST(SatisfiableTexts, NothingIsSaidToLackWhereEachIsThere) {
+  ResourceRequest side_by_side = on_nodes(2, 2);
+  side_by_side.is_contiguous = true;
+  side_by_side.excluded_nodes = {"g1"};
+  EXPECT_EQ(refused(side_by_side), std::string(kNotAvailable) +
+                                       "there is room on at most 2 nodes for each thing that is "
+                                       "asked for, and not for all of them together");
+}
+
 TEST(SatisfiableTexts, ALimitOfThePartitionIsSaidLast) {
   ClusterConfig config = small_cluster();
   config.partitions[0].max_nodes = 1;

@@ -260,12 +260,13 @@ def test_reconfigure_refuses_what_the_next_run_could_not_begin_with(own_cluster)
             conf.write_text(good)
             assert cluster.run("scontrol", "ping").out.endswith("is UP\n"), refused
     assert not (cluster.dir / "elsewhere").exists()
-    tokens = cluster.dir / "state" / "tokens"
-    whole = tokens.read_bytes()
-    tokens.write_bytes(b"what a damaged disk leaves\n" + whole)
-    answer = reconfigure()
-    assert answer.code != 0 and f"{tokens} is damaged" in answer.err, answer.err
-    tokens.write_bytes(whole)
+    for name in "tokens", "http.key":
+        file = cluster.dir / "state" / name
+        whole = file.read_bytes()
+        file.write_bytes(b"what a damaged disk leaves\n" + whole)
+        answer = reconfigure()
+        assert answer.code != 0 and f"{file} is damaged" in answer.err, answer.err
+        file.write_bytes(whole)
     with socket.socket() as sharing:  # one that shares its port is in the way as well, and gets none of ours
         sharing.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         sharing.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

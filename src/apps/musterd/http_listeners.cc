@@ -26,11 +26,13 @@ namespace {
 constexpr std::size_t kKeyBytes = 32;
 
 Result<std::string> read_or_make_key(const std::string& path) {
-  // One that cannot be read is not made anew: all tokens that it signed would be void.
-  std::string key = TRY(read_whole(path)).value_or("");
-  // Of any other size: cut off by a crash, and made anew.
-  if (key.size() == kKeyBytes) return key;
-  key.assign(kKeyBytes, '\0');
+  // One that is there and no key is not made anew: all tokens that it signed would be void.
+  if (std::optional<std::string> found = TRY(read_whole(path))) {
+    if (found->size() == kKeyBytes) return std::move(*found);
+    return fail(ErrorCode::kCorruption, path + " is damaged",
+                "put it aside: another is made, and all tokens are void");
+  }
+  std::string key(kKeyBytes, '\0');
   if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(kKeyBytes))
     return fail(ErrorCode::kUnavailable, "no random numbers", std::strerror(errno));
   const std::string fresh = path + ".new";
@@ -43,6 +45,8 @@ Result<std::string> read_or_make_key(const std::string& path) {
   if (error != 0) return fail(write_error(path, error));
   return key;
 }
+
+std::string key_path(const DaemonOptions& options) { return options.state_folder + "/http.key"; }
 
 std::string cluster_uuid(const std::string& key) {
   // Derived from the key, so that both live equally long.
@@ -183,7 +187,7 @@ Result<ServedHttp> open_http(const DaemonOptions& options, const Handover& befor
     const HandedSockets closed(before.sockets);
     return place;
   }
-  place.token_key = TRY(read_or_make_key(options.state_folder + "/http.key"));
+  place.token_key = TRY(read_or_make_key(key_path(options)));
   place.cluster_id = cluster_uuid(place.token_key);
   const auto wanted = wanted_addresses(options);
   HttpListeners both = TRY(find_listeners(wanted, before, place.warning));
@@ -198,8 +202,9 @@ Result<ServedHttp> open_http(const DaemonOptions& options, const Handover& befor
   return place;
 }
 
-Status check_http_addresses(const DaemonOptions& options, const ServedHttp& running) {
+Status check_http(const DaemonOptions& options, const ServedHttp& running) {
   if (options.http.listen.empty()) return {};
+  TRY(read_or_make_key(key_path(options)));
   std::vector<int> own;
   for (const int socket : {running.listen_fd, running.services_fd}) {
     if (socket >= 0) own.push_back(socket);

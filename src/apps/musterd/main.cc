@@ -371,7 +371,7 @@ Status read_again(const std::string& conf_path, const DaemonOptions& running,
   Setup setup = TRY(set_up(conf_path, ConfFiles(check_conf_file)));
   TRY(check_unmoved(setup.options, running));
   TRY(make_state_folder(setup.options.state_folder, false));
-  TRY(check_http_addresses(setup.options, http));
+  TRY(check_http(setup.options, http));
   TRY(TokenStore::check(tokens_path(setup.options)));
   hand_over_conf(std::move(setup.texts));
   // After the answer: the client is to hear that its request was good.

@@ -58,9 +58,10 @@ struct ServedHttp {
 /// or makes it. A run that continues another uses the sockets of that one, and where it cannot
 /// listen as configured it does so as that one did, else not at all; `warning` says so.
 Result<ServedHttp> open_http(const DaemonOptions& options, const Handover& before);
-/// Checks that the next run could listen where `options` say, while this one listens where it does.
-/// Errors: the key, its address and why not.
-Status check_http_addresses(const DaemonOptions& options, const ServedHttp& running);
+/// Checks that the next run could serve HTTP as `options` say, while this one listens where it
+/// does, and reads the key or makes it. Errors: the option, its address and why not; the key's
+/// file.
+Status check_http(const DaemonOptions& options, const ServedHttp& running);
 
 /// The parts that are recovered before the threads start.
 struct Recovered {

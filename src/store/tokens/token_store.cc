@@ -67,20 +67,30 @@ TokenRecord record_of(const Json& line) {
   return record;
 }
 
-/// The file's lines, each of them whole; a last one without an end was cut off by a crash before
-/// anybody was told of it.
-Result<std::vector<std::string>> whole_lines(const std::string& path) {
-  // One that is there and cannot be read is no empty one: a new one would take its place.
-  const std::string text = TRY(read_whole(path)).value_or("");
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
-    lines.push_back(text.substr(begin, end - begin));
-  for (const std::string& line : lines) {
+/// True for each kind of line that there is.
+bool is_known(const Json& line) {
+  return std::ranges::any_of(std::array{"last", "void", "revoked", "id"}, [&](const char* name) {
+    const Json* value = line.find(name);
+    return value != nullptr && value->whole() != nullptr && *value->whole() >= 0;
+  });
+}
+
+/// The file's lines; none: there is no file. One that is there has one from its beginning on. A
+/// last one without an end was cut off by a crash before anybody was told of it.
+Result<std::vector<Json>> whole_lines(const std::string& path) {
+  std::vector<Json> lines;
+  const std::optional<std::string> text = TRY(read_whole(path));
+  if (!text.has_value()) return lines;
+  const auto damage = fail(ErrorCode::kCorruption, path + " is damaged",
+                           "put it aside: people make new tokens then");
+  for (std::size_t begin = 0, end = 0; (end = text->find('\n', begin)) != text->npos;
+       begin = end + 1) {
+    auto line = parse_json(text->substr(begin, end - begin));
     // Any line, also one in the middle: revocations may be among what is lost.
-    if (!parse_json(line).has_value())
-      return fail(ErrorCode::kCorruption, path + " is damaged",
-                  "put it aside: people make new tokens then");
+    if (!line.has_value() || !is_known(*line)) return damage;
+    lines.push_back(std::move(*line));
   }
+  if (lines.empty()) return damage;
   return lines;
 }
 
@@ -95,8 +105,8 @@ TokenStore::~TokenStore() {
 Result<std::unique_ptr<TokenStore>> TokenStore::open(const std::string& path, std::string key,
                                                      TimePoint now) {
   std::unique_ptr<TokenStore> store(new TokenStore(-1, path, std::move(key)));
-  const std::vector<std::string> lines = TRY(whole_lines(path));
-  for (const std::string& line : lines) store->apply(line);
+  const std::vector<Json> lines = TRY(whole_lines(path));
+  for (const Json& line : lines) store->apply(line);
   // An expired token is refused by its own text; nobody has to know it any more.
   std::erase_if(store->records_, [now](const auto& row) { return row.second.expiry <= now; });
   std::erase_if(store->by_password_,
@@ -130,8 +140,7 @@ Status TokenStore::check(const std::string& path) {
   return {};
 }
 
-void TokenStore::apply(const std::string& text) {
-  const Json line = parse_json(text).value();
+void TokenStore::apply(const Json& line) {
   if (line.find("last") != nullptr) {
     last_ = std::max(last_, static_cast<std::uint64_t>(whole(line, "last")));
   } else if (line.find("void") != nullptr) {
@@ -175,7 +184,7 @@ Status TokenStore::append(const std::string& line) {
   // Before the change counts: a revocation that is told must hold after a crash.
   if (error == 0 && ::fdatasync(fd_) != 0) error = errno;
   if (error == 0) {
-    apply(line);
+    apply(parse_json(line).value());
     return {};
   }
   [[maybe_unused]] const int ignored = ::ftruncate(fd_, end);
@@ -249,8 +258,12 @@ Status TokenStore::check(const TokenClaims& claims) const {
   const auto before = void_before_.find(claims.user);
   const bool is_void = before != void_before_.end() && claims.made <= before->second;
   const auto found = records_.find(claims.id);
+  // Not by its number alone: where the list was lost, or came back from a copy, numbers are given
+  // again.
+  const bool is_listed = found != records_.end() && found->second.made == claims.made &&
+                         found->second.owner.user == claims.user && !found->second.is_revoked;
   // Id 0: a session's, in no list, which only revoke_all ends.
-  const bool is_gone = claims.id != 0 && (found == records_.end() || found->second.is_revoked);
+  const bool is_gone = claims.id != 0 && !is_listed;
   if (!is_void && !is_gone) return {};
   return fail(ErrorCode::kPermissionDenied, "invalid token",
               "it was revoked: make another with muster token, or log in again");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/json.h"
 #include "text/token_text.h"
 
 namespace muster {
@@ -44,8 +45,8 @@ struct TokenRecord {
 class TokenStore {
  public:
   /// Opens or creates the file. `key` signs the tokens. What has expired by `now` is forgotten.
-  /// Errors: as read_whole; kCorruption: a whole line is damaged. A last one without its end is
-  /// dropped.
+  /// Errors: as read_whole; kCorruption: a whole line is damaged, or there is none. A last one
+  /// without its end is dropped.
   static Result<std::unique_ptr<TokenStore>> open(const std::string& path, std::string key,
                                                   TimePoint now);
   /// Checks, without a change, that open() would read the file. Errors: open's of reading.
@@ -95,7 +96,7 @@ class TokenStore {
   TokenStore(int fd, std::string path, std::string key)
       : fd_(fd), path_(std::move(path)), key_(std::move(key)) {}
   Status append(const std::string& line);
-  void apply(const std::string& line);
+  void apply(const Json& line);
   void apply(TokenRecord record);
   void forget_password(const TokenRecord& record);
   std::string text_of(const TokenRecord& record) const;

@@ -159,6 +159,31 @@ TEST_F(Tokens, ALineThatACrashCutIsNoDamage) {
   EXPECT_EQ(TokenStore::open(path_, "key", kNow).error().code, ErrorCode::kCorruption);
 }
 
+TEST_F(Tokens, AFileInWhichNothingIsKnownIsDamaged) {
+  store_.reset();
+  for (const char* text : {"", "no line", "5\n", "[]\n", "null\n", "{}\n", "{\"last\": -1}\n"}) {
+    std::ofstream(path_, std::ios::trunc) << text;
+    EXPECT_EQ(TokenStore::open(path_, "key", kNow).error().code, ErrorCode::kCorruption) << text;
+    EXPECT_EQ(std::filesystem::file_size(path_), std::string_view(text).size());
+  }
+}
+
+TEST_F(Tokens, ThatWereRevokedStaySoWhenTheirListIsLost) {
+  const std::string revoked = made(kAnn);
+  ASSERT_TRUE(store_->revoke(id(revoked)).has_value());
+  store_.reset();
+  std::filesystem::remove(path_);
+  reopen();
+  for (const TokenOwner& owner : {kBob, kAnn}) {
+    const std::string later = made(owner, 1, kNow + Duration::seconds(1));
+    EXPECT_TRUE(is_good(later));
+    EXPECT_FALSE(is_good(revoked)) << "token " << id(later) << " is another";
+    store_.reset();
+    std::filesystem::remove(path_);
+    reopen();
+  }
+}
+
 TEST_F(Tokens, AreCheckedWithoutAChange) {
   made(kAnn);
   std::ofstream(path_, std::ios::app) << "{\"id\": 2, \"ki";  // cut off by a crash
