@@ -83,8 +83,7 @@ install: build ## install under DESTDIR/PREFIX (default /usr/local)
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$${PREFIX:-/usr/local}"
 
 uninstall: ## remove what the last `make install` wrote, of the same DESTDIR
-	@test -f $(BUILD)/install_manifest.txt || { echo "uninstall: nothing was installed from here"; exit 1; }
-	@sed 's|^|$(DESTDIR)|' $(BUILD)/install_manifest.txt | tr '\n' '\0' | xargs -0 rm -fv
+	@tools/uninstall.sh $(BUILD) "$(DESTDIR)"
 
 clean: ## remove what was built
 	@rm -rf build

@@ -26,7 +26,12 @@ done
 make -s uninstall BUILD="$build" DESTDIR="$work/a b" >/dev/null
 [ -z "$(find "$work/a b" ! -type d)" ] || fail "left behind: $(find "$work/a b" ! -type d)"
 
+install_there || fail "the third installation failed"
+rm "$bin/sbatch"
 echo "another's" >"$bin/sbatch"
+make -s uninstall BUILD="$build" DESTDIR="$work/a b" >"$work/log"
+[ "$(find "$work/a b" ! -type d)" = "$bin/sbatch" ] || fail "another's sbatch is gone, or more than that is left"
+grep -q "$bin/sbatch is another program's and stays" "$work/log" || fail "nothing is said of what stays"
 ! install_there || fail "installed over another's sbatch"
 tr -s ' \n' ' ' <"$work/log" | grep -q "bin/sbatch is another program's: move it, or choose another PREFIX" ||
   { cat "$work/log" >&2; fail "the refusal names neither the file nor the way out"; }

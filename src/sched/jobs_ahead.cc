@@ -10,8 +10,8 @@
 namespace muster::sched {
 namespace {
 
-/// Where a job of the shape may come to lie in a partition: one that names all the nodes it needs,
-/// on those.
+/// Where a job of the shape may come to lie in a partition now: one that names all the nodes it
+/// needs, on those.
 NodeSet nodes_in(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
   const Demand& demand = shape.demand_in(partition);
   const ResourceRequest& request = *demand.request;
@@ -21,7 +21,7 @@ NodeSet nodes_in(const ClusterSnapshot& snapshot, const Shape& shape, PartitionI
       (named == request.max_nodes ||
        // Devices of the whole job may need more nodes than its tasks.
        (demand.per_job.empty() && named >= std::max(request.min_nodes, request.task_count)));
-  NodeSet nodes = demand.feasible_nodes & snapshot.partition_nodes(partition);
+  NodeSet nodes = demand.feasible_nodes & snapshot.partition_nodes(partition) & snapshot.usable();
   if (is_settled) nodes &= demand.required;
   return nodes;
 }

@@ -15,8 +15,9 @@ struct JobsAhead {
   std::vector<JobId> first;  ///< some of them, best first
 };
 
-/// Where a waiting job may come to lie, and how early the planner reaches it there: in the
-/// partition of the highest tier that has the node. References the snapshot, which must outlive it.
+/// Where a waiting job may come to lie on the nodes in service, and how early the planner reaches
+/// it there: in the partition of the highest tier that has the node. References the snapshot, which
+/// must outlive it.
 class QueuePosition {
  public:
   /// Cost: O(nodes/64 * partitions).

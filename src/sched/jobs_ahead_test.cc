@@ -97,6 +97,16 @@ TEST_F(Queue, LeavesOutPartitionsThatTakeNobody) {
   EXPECT_EQ(ahead(1), "0:");
 }
 
+TEST_F(Queue, LeavesOutNodesThatAreOutOfService) {
+  add(1, named("n0"));
+  ResourceRequest rest = tasks(1);
+  rest.excluded_nodes = {"n1"};
+  add(2, rest);
+  EXPECT_EQ(ahead(2), "1: 1");
+  snapshot.set_node_conditions(NodeIndex(0), node_condition::kDrain);
+  EXPECT_EQ(ahead(2), "0:");
+}
+
 TEST_F(Queue, IsBehindWhoeverComesEarlierOnANodeOfItsOwn) {
   add(5, tasks(1), {kMain, kHigh});
   const QueuePosition position(snapshot, *snapshot.find_pending(JobId(5)));

@@ -310,7 +310,11 @@ class Explanation {
                             snapshot_.find_pending(window.job) != nullptr &&
                             position.is_behind(window.rank, window.nodes);
       if (!is_first) continue;
-      if (detail.blocking_jobs.size() < kJobMax) detail.blocking_jobs.push_back(window.job);
+      // An array may have several.
+      const bool is_named =
+          std::ranges::find(detail.blocking_jobs, window.job) != detail.blocking_jobs.end();
+      if (!is_named && detail.blocking_jobs.size() < kJobMax)
+        detail.blocking_jobs.push_back(window.job);
       if (is_brief_) break;
     }
     // Beyond kJobMax by one at most: the best of the shape is always named.

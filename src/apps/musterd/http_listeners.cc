@@ -25,13 +25,17 @@ namespace {
 
 constexpr std::size_t kKeyBytes = 32;
 
+/// Nullopt: there is none yet. One that is there and no key is not made anew: all tokens that it
+/// signed would be void.
+Result<std::optional<std::string>> read_key(const std::string& path) {
+  std::optional<std::string> key = TRY(read_whole(path));
+  if (!key.has_value() || key->size() == kKeyBytes) return key;
+  return fail(ErrorCode::kCorruption, path + " is damaged",
+              "put it aside: another is made, and all tokens are void");
+}
+
 Result<std::string> read_or_make_key(const std::string& path) {
-  // One that is there and no key is not made anew: all tokens that it signed would be void.
-  if (std::optional<std::string> found = TRY(read_whole(path))) {
-    if (found->size() == kKeyBytes) return std::move(*found);
-    return fail(ErrorCode::kCorruption, path + " is damaged",
-                "put it aside: another is made, and all tokens are void");
-  }
+  if (std::optional<std::string> found = TRY(read_key(path))) return std::move(*found);
   std::string key(kKeyBytes, '\0');
   if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(kKeyBytes))
     return fail(ErrorCode::kUnavailable, "no random numbers", std::strerror(errno));
@@ -204,7 +208,7 @@ Result<ServedHttp> open_http(const DaemonOptions& options, const Handover& befor
 
 Status check_http(const DaemonOptions& options, const ServedHttp& running) {
   if (options.http.listen.empty()) return {};
-  TRY(read_or_make_key(key_path(options)));
+  TRY(read_key(key_path(options)));
   std::vector<int> own;
   for (const int socket : {running.listen_fd, running.services_fd}) {
     if (socket >= 0) own.push_back(socket);
