@@ -59,7 +59,8 @@ def test_alone_stopped_and_resumed(scripts, tmp_path, monkeypatch, capsys):
 
 def test_under_torchrun_stopped_and_resumed_alone(scripts, tmp_path, monkeypatch, capsys):
     folder = tmp_path / "run"
-    ranks = scripts(TORCHRUN + TRAIN, MUSTER_RUN_DIR=folder, MUSTER_HPARAMS='{"epochs": 2000, "lr": 0.1}')
+    # Unbuffered: torchrun keeps its ranks' lines until there are 8 KiB of them, which a slow machine takes minutes for.
+    ranks = scripts(TORCHRUN + TRAIN, MUSTER_RUN_DIR=folder, MUSTER_HPARAMS='{"epochs": 2000, "lr": 0.1}', PYTHONUNBUFFERED=1)
     ranks.wait_for("[default0]:run 1")
     # While torchrun writes that line out it would swallow a signal: it is under way once epochs are reported.
     for _ in range(600):

@@ -20,26 +20,23 @@ struct JobsAhead {
 /// must outlive it.
 class QueuePosition {
  public:
-  /// Cost: O(nodes/64 * partitions).
+  /// Cost: O(partitions of the job).
   QueuePosition(const ClusterSnapshot& snapshot, const PendingJob& job);
 
-  /// True when somebody of that rank is reached earlier on any of those nodes.
+  /// True when somebody of that rank is reached earlier on any of those nodes. Cost: O(nodes *
+  /// partitions of the job), O(1) for who is reached later everywhere.
   bool is_behind(const QueueRank& other, const std::vector<NodeAmount>& nodes) const;
 
   /// Returns the jobs without a hold that are reached earlier where they and this one may come to
-  /// lie; `first` has up to `names` of them. Cost: O(shapes * nodes/64 + jobs that are found).
+  /// lie; `first` has up to `names` of them. Cost: O(shapes * all nodes / 64 + jobs that are
+  /// found).
   JobsAhead ahead(std::size_t names) const;
 
  private:
-  /// Nodes on which the job is reached at one tier.
-  struct Reach {
-    std::uint32_t tier = 0;
-    NodeSet nodes;
-  };
-
   const ClusterSnapshot& snapshot_;
+  const Shape& shape_;
   Rank rank_;
-  std::vector<Reach> reaches_;  ///< disjoint, highest tier first
+  std::vector<PartitionIndex> partitions_;  ///< that take it now, the highest tier first
 };
 
 }  // namespace muster::sched

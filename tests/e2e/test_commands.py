@@ -333,6 +333,7 @@ def test_who_waits_in_vain_ends_with_the_exit_code_chosen_for_it(cluster):
 def test_a_job_that_is_only_tested_is_told_its_start_and_leaves_nothing(cluster):
     before = cluster.sbatch("true")
     cluster.wait_ended(before)
+    until(lambda: cluster.run("squeue", "-h").out == "", "the jobs of before to be off their nodes")
     for words in (["sbatch", "--test-only", "-t", "5", "--wrap", "true"], ["srun", "--test-only", "-t", "5", "true"]):
         asked = cluster.run(*words)
         (line,) = asked.err.splitlines()
