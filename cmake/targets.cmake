@@ -7,12 +7,8 @@ set(MUSTER_TEST_OPTIONS "$<$<CONFIG:Release>:-O0;-g0;-fno-stack-protector;-U_FOR
 # How commands, HTTP handlers and what ties threads together are compiled: each runs for a moment and waits for others most of it.
 set(MUSTER_COLD_OPTIONS "$<$<CONFIG:Release>:-Og>")
 
-# How what works once for each request, event or message is compiled: its time is that of disks and sockets. The folders without a word
-# of this loop over nodes, jobs and bytes.
-set(MUSTER_WARM_OPTIONS "$<$<CONFIG:Release>:-O1>")
-
 # muster_precompiled(NAME... [LINK lib...] [COLD]): src/precompiled/NAME.h, compiled once. Requires: targets that use it are built with
-# the same options, of which only -O1 to -O3 and -Og may stand for one another, and link LINK.
+# the same options, and link LINK.
 function(muster_precompiled)
   if(NOT MUSTER_PRECOMPILED)
     return()
@@ -51,15 +47,15 @@ function(muster_link_quickly target)
   endif()
 endfunction()
 
-# muster_folder(NAME [COLD|WARM] [PRECOMPILED header] [TEST_PRECOMPILED header] [UNITY n] [TEST_UNITY n] [ALONE file...] [LINK lib...]): one library per folder of src/, from its
+# muster_folder(NAME [COLD] [PRECOMPILED header] [TEST_PRECOMPILED header] [UNITY n] [TEST_UNITY n] [ALONE file...] [LINK lib...]): one library per folder of src/, from its
 # sources, and one test program NAME_test from its *_test.cc. Every file is found by its place, so none can be forgotten.
 # What tests stand on (testing.cc, faulty_*.cc) is muster_NAME_testing: in no header, where each test would compile all of it again.
-# TEST_PRECOMPILED: where it is not model_test. COLD, WARM: compiled with MUSTER_COLD_OPTIONS, MUSTER_WARM_OPTIONS. UNITY n: n sources are compiled at
+# TEST_PRECOMPILED: where it is not model_test. COLD: compiled with MUSTER_COLD_OPTIONS. UNITY n: n sources are compiled at
 # once, which instantiates what they share once and halves the time; they must not define the same name in an anonymous namespace. The
 # sanitizers' presets compile each alone, and so tell what a source forgets to include. TEST_UNITY n: the same of the tests. ALONE file.cc...:
 # sources and tests that cannot share a compilation.
 function(muster_folder name)
-  cmake_parse_arguments(ARG "COLD;WARM" "PRECOMPILED;TEST_PRECOMPILED;UNITY;TEST_UNITY" "ALONE;LINK;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "PRECOMPILED;TEST_PRECOMPILED;UNITY;TEST_UNITY" "ALONE;LINK;TEST_LINK" ${ARGN})
   list(TRANSFORM ARG_ALONE PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/${name}/)
   set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
@@ -75,8 +71,6 @@ function(muster_folder name)
     muster_use_unity(muster_${name} "${ARG_UNITY}")
     if(ARG_COLD)
       target_compile_options(muster_${name} PRIVATE ${MUSTER_COLD_OPTIONS})
-    elseif(ARG_WARM)
-      target_compile_options(muster_${name} PRIVATE ${MUSTER_WARM_OPTIONS})
     endif()
     muster_use_precompiled(muster_${name} "${ARG_PRECOMPILED}")
   else()
