@@ -298,7 +298,7 @@ def test_nobody_gets_more_than_the_hard_limits_of_the_node(own_cluster):
     cluster.run("prlimit", f"--core={soft}:{hard}", "muster", "up", *cluster.args, "--detach")
     # In this order: setpriv finds a program also in a folder that is closed to nobody, what it starts would not.
     as_nobody = ["prlimit", f"--core={wanted}:{wanted}", "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    tell = ["python3", "-c", "import resource; print(*resource.getrlimit(resource.RLIMIT_CORE))"]
+    tell = ["/usr/bin/python3", "-c", "import resource; print(*resource.getrlimit(resource.RLIMIT_CORE))"]
     ask = lambda *words, **variables: tuple(map(int, cluster.run(*words, cwd="/", env=variables).out.split()))
     assert ask(*as_nobody, *tell) == (wanted, wanted)
     assert ask(*as_nobody, "srun", *tell) == (hard, hard)
