@@ -1,9 +1,8 @@
 # The programs, and the Slurm names as links to `muster`.
 include(GNUInstallDirs)
-set(slurm_names sbatch srun salloc squeue sinfo scancel scontrol sacct)
 # Before anything is written: a Slurm that is there keeps its commands.
 install(CODE "
-  foreach(name ${slurm_names})
+  foreach(name ${MUSTER_SLURM_COMMANDS})
     set(link \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/\${name})
     set(target)
     if(IS_SYMLINK \${link})
@@ -15,7 +14,7 @@ install(CODE "
   endforeach()")
 install(TARGETS muster musterd muster-agent muster-stepd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(CODE "
-  foreach(name ${slurm_names})
+  foreach(name ${MUSTER_SLURM_COMMANDS})
     set(link \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/\${name})
     file(CREATE_LINK muster \$ENV{DESTDIR}\${link} SYMBOLIC)
     # By this list `make uninstall` goes, as by what install() itself writes.

@@ -8,7 +8,7 @@ while IFS= read -r path || [ -n "$path" ]; do
   file=${2:-}$path
   case ${path##*/} in
     sbatch | srun | salloc | squeue | sinfo | scancel | scontrol | sacct)
-      if [ -e "$file" ] && [ "$(readlink "$file")" != muster ]; then
+      if { [ -e "$file" ] || [ -L "$file" ]; } && [ "$(readlink "$file")" != muster ]; then
         echo "uninstall: $file is another program's and stays"
         continue
       fi

@@ -35,8 +35,8 @@ using Outcome = std::variant<Placed, Blocked, Infeasible>;
 Outcome outcome_of(const ClusterSnapshot& snapshot, const Plan& plan, JobId job);
 
 /// Returns Slurm's word alone for a job of which something still waits, cheaply enough to be asked
-/// for every job of a long list. Cost: O(outcomes); for the best of a shape O(windows * nodes / 64)
-/// besides.
+/// for every job of a long list. Cost: O(outcomes); for the best of a shape O(nodes of all
+/// windows) besides.
 PendingReason reason_word(const ClusterSnapshot& snapshot, const Plan& plan, JobId job);
 
 /// Returns the reasons alone; `word` is kNone for a job that the plan starts.

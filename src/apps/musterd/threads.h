@@ -59,8 +59,8 @@ struct ServedHttp {
 /// listen as configured it does so as that one did, else not at all; `warning` says so.
 Result<ServedHttp> open_http(const DaemonOptions& options, const Handover& before);
 /// Checks that the next run could serve HTTP as `options` say, while this one listens where it
-/// does, and reads the key or makes it. Errors: the option, its address and why not; the key's
-/// file.
+/// does, and could read the key. Changes nothing. Errors: the option, its address and why not; the
+/// key's file.
 Status check_http(const DaemonOptions& options, const ServedHttp& running);
 
 /// The parts that are recovered before the threads start.
