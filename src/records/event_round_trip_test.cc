@@ -8,6 +8,9 @@
 #include "records/round_trip.h"
 
 namespace muster {
+
+template void testing::draw(EventBatch& value, Rng& rng);
+
 namespace {
 
 using testing::difference;

@@ -6,6 +6,11 @@
 #include "records/wire_records.h"
 
 namespace muster {
+
+template void testing::draw(Page& value, Rng& rng);
+template void testing::draw(ToAgent& value, Rng& rng);
+template void testing::draw(FromAgent& value, Rng& rng);
+
 namespace {
 
 using testing::difference;

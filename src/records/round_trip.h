@@ -20,13 +20,18 @@ inline constexpr bool testing::kIsRequired<StepLayout> = true;
 
 namespace testing {
 
-// What much of model/ holds is compiled once, in testing.cc.
+// What much of model/ holds is compiled once: in testing.cc, what is journalled or sent in the test
+// of that.
 extern template void draw(JobSpec& value, Rng& rng);
 extern template void draw(StepSpec& value, Rng& rng);
 extern template void draw(ExperimentSpec& value, Rng& rng);
 extern template void draw(Job& value, Rng& rng);
 extern template void draw(Experiment& value, Rng& rng);
 extern template void draw(ClusterConfig& value, Rng& rng);
+extern template void draw(EventBatch& value, Rng& rng);
+extern template void draw(Page& value, Rng& rng);
+extern template void draw(ToAgent& value, Rng& rng);
+extern template void draw(FromAgent& value, Rng& rng);
 extern template std::string difference(const JobSpec& a, const JobSpec& b);
 extern template std::string difference(const StepSpec& a, const StepSpec& b);
 extern template std::string difference(const ExperimentSpec& a, const ExperimentSpec& b);
