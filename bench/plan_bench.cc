@@ -1,9 +1,13 @@
 // How long a plan takes: a cluster of 10,000 nodes, half full with 30,000 running jobs, and 100,000
-// pending jobs of 200 shapes. Imitates a mixed CPU and GPU site: four kinds of nodes, three types
+// pending jobs of 200 needs. Imitates a mixed CPU and GPU site: four kinds of nodes, three types
 // of GPU, features, drained nodes, 20 overlapping partitions.
 //
-//   plan_bench [--nodes N] [--jobs N] [--running N] [--shapes N] [--rounds N]
+//   plan_bench [--nodes N] [--jobs N] [--running N] [--spread PERCENT] [--needs N] [--lanes N]
+//              [--windows N] [--rounds N]
 //
+// --spread: how many of the running jobs are on several nodes. --lanes: needs with a time limit, at
+// least as many as needs. --windows: each of the first N jobs that do not start has one; 0: as
+// EASY has it, the first on each node.
 // First full plans and plans after one event are compared with a slow reference at a small size
 // (plan_reference.h). Then it prints medians and worst cases, in milliseconds: of full plans
 // without a memo, and of plans after one event with it.
@@ -33,7 +37,10 @@ struct Size {
   std::uint32_t nodes = 10'000;
   std::uint32_t jobs = 100'000;
   std::uint32_t running = 30'000;
-  std::uint32_t shapes = 200;
+  std::uint32_t spread = 0;
+  std::uint32_t needs = 200;
+  std::uint32_t lanes = 0;
+  std::uint32_t windows = 0;
   std::uint32_t rounds = 15;
 };
 
@@ -72,7 +79,11 @@ ClusterConfig site(const Size& size, Rng& rng) {
   return config;
 }
 
-/// Every node about half full, jobs ending at different times.
+TimePoint some_end(Rng& rng) {
+  return at(0) + Duration::milliseconds(rng.between(1'000, 86'400'000));
+}
+
+/// Every node about half full, jobs ending at different times, each on one node.
 void fill_half(ClusterSnapshot& snapshot, const Size& size, Rng& rng) {
   const std::uint32_t per_node = size.running / size.nodes;
   std::uint32_t id = 1'000'000'000;
@@ -84,9 +95,38 @@ void fill_half(ClusterSnapshot& snapshot, const Size& size, Rng& rng) {
       if (!node.gres.empty() && j < node.gres[0].count / 2) {
         amount.gres = {{*snapshot.find_gres_kind("gpu", node.gres[0].type), 1}};
       }
-      const TimePoint end = at(0) + Duration::milliseconds(rng.between(1'000, 86'400'000));
+      const TimePoint end = some_end(rng);
       snapshot.start_job({JobId(id++), PartitionIndex(0), {amount}, end});
     }
+  }
+}
+
+/// As fill_half(), but `size.spread` percent of the jobs are on 2 to 8 nodes, and jobs of GPU nodes
+/// have a GPU or two on each.
+void fill_half_spread(ClusterSnapshot& snapshot, const Size& size, Rng& rng) {
+  // Sixteenths of a node's CPUs and memory, of which half are given out.
+  constexpr std::uint32_t kParts = 16;
+  std::vector<std::uint32_t> taken(size.nodes, 0);
+  for (std::uint32_t i = 0; i < size.running; ++i) {
+    const std::uint32_t count = rng.below(100) < size.spread ? pick(rng, 2, 8) : 1;
+    RunningJob job{JobId(1'000'000'000 + i), PartitionIndex(0), {}, some_end(rng)};
+    std::uint32_t node = pick(rng, 0, size.nodes - 1);
+    for (std::uint32_t tried = 0; tried < size.nodes && job.nodes.size() < count; ++tried) {
+      node = (node + 1) % size.nodes;
+      if (taken[node] >= kParts / 2) continue;
+      ++taken[node];
+      const NodeConfig& config = snapshot.config().nodes[node];
+      NodeAmount amount{NodeIndex(node), 1, config.cpus / kParts, config.memory_mib / kParts, {}};
+      const GresKindId none(UINT16_MAX);
+      const GresKindId kind =
+          config.gres.empty() ? none : *snapshot.find_gres_kind("gpu", config.gres[0].type);
+      if (kind != none && snapshot.free().at(NodeIndex(node)).gres[kind.value()] >
+                              static_cast<std::int32_t>(config.gres[0].count / 2))
+        amount.gres = {{kind, 1}};
+      job.nodes.push_back(std::move(amount));
+    }
+    std::ranges::sort(job.nodes, {}, &NodeAmount::node);
+    if (!job.nodes.empty()) snapshot.start_job(std::move(job));
   }
 }
 
@@ -118,15 +158,19 @@ ResourceRequest site_request(const Size& size, Rng& rng) {
 }
 
 void queue_up(ClusterSnapshot& snapshot, const Size& size, Rng& rng) {
-  std::vector<PendingJob> shapes;
-  for (std::uint32_t i = 0; i < size.shapes; ++i) {
+  std::vector<PendingJob> lanes;
+  for (std::uint32_t i = 0; i < size.needs; ++i) {
     PendingJob job = make_job(0, site_request(size, rng), 600 * rng.between(1, 144));
     job.partitions = {PartitionIndex(pick(rng, 0, 19))};
     if (rng.chance(0.2)) job.partitions.push_back(PartitionIndex(pick(rng, 0, 19)));
-    shapes.push_back(std::move(job));
+    lanes.push_back(std::move(job));
+  }
+  for (std::uint32_t i = size.needs; i < size.lanes; ++i) {
+    lanes.push_back(lanes[i % size.needs]);
+    lanes.back().time_limit = Duration::seconds(60 * rng.between(1, 1440));
   }
   for (std::uint32_t id = 1; id <= size.jobs; ++id) {
-    PendingJob job = shapes[rng.below(shapes.size())];
+    PendingJob job = lanes[rng.below(lanes.size())];
     job.id = JobId(id);
     job.submit_time = at(-std::int64_t{size.jobs} + id);
     job.priority = rng.between(0, 10'000);
@@ -137,7 +181,7 @@ void queue_up(ClusterSnapshot& snapshot, const Size& size, Rng& rng) {
 ClusterSnapshot make_site(const Size& size, std::uint64_t seed = 42) {
   Rng rng(seed);
   ClusterSnapshot snapshot = make_snapshot(site(size, rng));
-  fill_half(snapshot, size, rng);
+  size.spread == 0 ? fill_half(snapshot, size, rng) : fill_half_spread(snapshot, size, rng);
   for (std::uint32_t i = 0; i < size.nodes / 50; ++i) {
     snapshot.set_node_conditions(NodeIndex(pick(rng, 0, size.nodes - 1)), node_condition::kDrain);
   }
@@ -160,7 +204,7 @@ void report(const char* name, std::vector<double> times) {
              times[times.size() / 2], times.back(), times.size());
 }
 
-/// One event as a follower would report it: a job ends, or one more of a waiting shape is
+/// One event as a follower would report it: a job ends, or one more of a waiting lane is
 /// submitted.
 void one_event(ClusterSnapshot& snapshot, const Plan& made, JobId id, Rng& rng) {
   if (rng.chance(0.5) || made.successors.empty()) {
@@ -175,7 +219,7 @@ void one_event(ClusterSnapshot& snapshot, const Plan& made, JobId id, Rng& rng) 
 
 /// Full plans and plans after one event, with and without windows, against the slow reference.
 void check_small(std::uint64_t seed, std::uint32_t reservation_depth) {
-  const Size small{60, 600, 180, 30, 1};
+  const Size small{.nodes = 60, .jobs = 600, .running = 180, .needs = 30, .rounds = 1};
   constexpr std::uint32_t kEvents = 20;
   ClusterSnapshot snapshot = make_site(small, seed);
   PlanOptions options;
@@ -196,7 +240,7 @@ void check_small(std::uint64_t seed, std::uint32_t reservation_depth) {
 
 /// 2,000 jobs for a full partition and a free one of a lower tier: each is given its window in the
 /// first and starts in the second, whereupon the queue begins again without the window.
-void measure_two_tiers(std::uint32_t shapes) {
+void measure_two_tiers(std::uint32_t lanes) {
   constexpr std::uint32_t kJobs = 2'000;
   ClusterConfig config = make_cluster(equal_nodes(2 * kJobs, 8, 100'000));
   config.partitions = {make_partition("high", {}), make_partition("low", {})};
@@ -209,7 +253,7 @@ void measure_two_tiers(std::uint32_t shapes) {
     snapshot.start_job({JobId(1'000'000 + i), PartitionIndex(0), {whole}, at(5'000 + i % 100)});
   }
   for (std::uint32_t id = 1; id <= kJobs; ++id) {
-    PendingJob job = make_job(id, tasks(1), 1'000 + 10 * (id % shapes));
+    PendingJob job = make_job(id, tasks(1), 1'000 + 10 * (id % lanes));
     job.partitions = {PartitionIndex(0), PartitionIndex(1)};
     snapshot.add_pending(job);
   }
@@ -220,30 +264,35 @@ void measure_two_tiers(std::uint32_t shapes) {
     times.push_back(milliseconds([&] { made = plan(snapshot, at(0)); }));
     CHECK(made.starts.size() == kJobs, "{} jobs of two tiers started", made.starts.size());
   }
-  report(fmt::format("two tiers, {} shapes", shapes).c_str(), times);
+  report(fmt::format("two tiers, {} lanes", lanes).c_str(), times);
 }
 
 void measure(const Size& size) {
   ClusterSnapshot snapshot = make_site(size);
+  PlanOptions options;
+  if (size.windows > 0) {
+    options = PlanOptions::conservative();
+    options.reservation_max = size.windows;
+  }
   std::vector<double> full;
   Plan made;
   for (std::uint32_t i = 0; i < std::clamp(size.rounds / 3, 1U, 5U); ++i) {
-    full.push_back(milliseconds([&] { made = plan(snapshot, at(0)); }));
+    full.push_back(milliseconds([&] { made = plan(snapshot, at(0), options); }));
   }
   report("full plan, half full", full);
-  fmt::print("  {} starts, {} windows, {} shapes wait\n", made.starts.size(), made.windows.size(),
+  fmt::print("  {} starts, {} windows, {} lanes wait\n", made.starts.size(), made.windows.size(),
              made.successors.size());
   Planner planner;
   const double apply_ms = milliseconds([&] { apply(snapshot, made); });
   fmt::print("  applying them: {:.1f} ms\n", apply_ms);
   full.clear();
   for (std::uint32_t i = 0; i < std::min(size.rounds, 15U); ++i) {
-    full.push_back(milliseconds([&] { made = plan(snapshot, at(0)); }));
+    full.push_back(milliseconds([&] { made = plan(snapshot, at(0), options); }));
   }
   report("full plan, all full", full);
   CHECK(made.starts.empty(), "a second plan at the same instant starts {} jobs",
         made.starts.size());
-  made = planner.plan(snapshot, at(0), {});
+  made = planner.plan(snapshot, at(0), options);
   Rng rng(7);
   std::vector<double> after_end;
   std::vector<double> after_submit;
@@ -254,7 +303,7 @@ void measure(const Size& size) {
   const double first_report = milliseconds([&] { (void)reporter.report(snapshot, made, Seq(1)); });
   for (std::uint32_t i = 0; i < size.rounds * 4; ++i) {
     snapshot.end_job(snapshot.ends()[rng.below(snapshot.ends().size())].job);
-    after_end.push_back(milliseconds([&] { made = planner.plan(snapshot, at(0), {}); }));
+    after_end.push_back(milliseconds([&] { made = planner.plan(snapshot, at(0), options); }));
     reports.push_back(milliseconds([&] { (void)reporter.report(snapshot, made, Seq(2 * i + 2)); }));
     after_end.back() += reports.back();
     apply(snapshot, made);
@@ -264,18 +313,19 @@ void measure(const Size& size) {
     snapshot.add_pending(job);
     fast.push_back(
         milliseconds([&] { (void)try_start_now(snapshot, made, job.id, at(0), &memo); }));
-    after_submit.push_back(milliseconds([&] { made = planner.plan(snapshot, at(0), {}); }));
+    after_submit.push_back(milliseconds([&] { made = planner.plan(snapshot, at(0), options); }));
     reports.push_back(milliseconds([&] { (void)reporter.report(snapshot, made, Seq(2 * i + 3)); }));
     after_submit.back() += reports.back();
     apply(snapshot, made);
   }
-  CHECK(planner.plan(snapshot, at(0), {}) == plan(snapshot, at(0)), "the memo changed a plan");
+  CHECK(planner.plan(snapshot, at(0), options) == plan(snapshot, at(0), options),
+        "the memo changed a plan");
   report("plan after one job end", after_end);
   report("plan after one submission", after_submit);
   report("  the report in it", reports);
   fmt::print("  the first report: {:.1f} ms\n", first_report);
   report("fast path of one submission", fast);
-  for (const std::uint32_t shapes : {1U, 500U}) measure_two_tiers(shapes);
+  for (const std::uint32_t lanes : {1U, 500U}) measure_two_tiers(lanes);
 }
 
 }  // namespace
@@ -288,7 +338,10 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--nodes") == 0) size.nodes = value;
     if (std::strcmp(argv[i], "--jobs") == 0) size.jobs = value;
     if (std::strcmp(argv[i], "--running") == 0) size.running = value;
-    if (std::strcmp(argv[i], "--shapes") == 0) size.shapes = value;
+    if (std::strcmp(argv[i], "--spread") == 0) size.spread = value;
+    if (std::strcmp(argv[i], "--needs") == 0) size.needs = value;
+    if (std::strcmp(argv[i], "--lanes") == 0) size.lanes = value;
+    if (std::strcmp(argv[i], "--windows") == 0) size.windows = value;
     if (std::strcmp(argv[i], "--rounds") == 0) size.rounds = value;
   }
   for (std::uint64_t seed = 42; seed < 45; ++seed) {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/check.h"
-#include "sched/snapshot/partition_fit.h"
+#include "sched/placement/node_order.h"
 
 namespace muster::sched {
 namespace {
@@ -23,16 +23,10 @@ struct Turn {
 std::optional<Placement> try_place(const ClusterSnapshot& snapshot, const FreeTable& free,
                                    const Turn& turn, const std::vector<NodeIndex>& order) {
   const PendingJob& job = *snapshot.find_pending(turn.rank.rank.job);
-  const Shape& shape = snapshot.shape(snapshot.shape_of(job.id));
-  if (partition_refusal(snapshot, *job.request, job.time_limit, turn.partition) !=
-      PendingReason::kNone)
-    return std::nullopt;
-  const Fitter fitter(snapshot.inventory(), shape.demand,
-                      node_rule(snapshot.inventory(), *job.request, turn.partition));
-  return place(
-      fitter, TableAvailability(free),
-      node_limits(*job.request, snapshot.partition(turn.partition)).limits, order,
-      shape.demand.feasible_nodes & snapshot.partition_nodes(turn.partition) & snapshot.usable());
+  const Need& need = snapshot.need_in(snapshot.lane(snapshot.lane_of(job.id)), turn.partition);
+  if (need.refusal_of(job.time_limit) != PendingReason::kNone) return std::nullopt;
+  return place(need.fitter(snapshot.inventory()), TableAvailability(free), need.limits, order,
+               need.nodes() & snapshot.usable());
 }
 
 std::vector<Turn> queue_of(const ClusterSnapshot& snapshot, JobId last_job) {

@@ -50,7 +50,7 @@ def latency(cluster, report, size, build):
         assert int(found["submissions"]) > 0
         assert cluster.count_jobs("-t", "PENDING") == queue + int(found["submissions"]), "every submission is in the queue"
         cluster.cancel_all("-t", "PENDING")
-        name = f"beside {queue:,} pending jobs of 200 shapes and {pollers:,} pollers" if pollers else "in an empty queue"
+        name = f"beside {queue:,} pending jobs of 200 lanes and {pollers:,} pollers" if pollers else "in an empty queue"
         report.add(Row(f"submission, p99, {name}", "a script in the afternoon", Series("ms", [float(found["p99_ms"])]),
                        budget=Budget(20, "≤ 20 ms")))
         report.note(f"{name}: p50 {float(found['p50_ms']):.2f} ms, worst {float(found['worst_ms']):.1f} ms of {found['submissions']}; "
@@ -72,7 +72,7 @@ def beside(_cluster, report, size, build):
 
 # ---- the planner ---------------------------------------------------------------------------------------------------------
 def planning(_cluster, report, size, build):
-    report.section("planning: 10,000 nodes, 30,000 running jobs, 100,000 pending jobs of 200 shapes, 20 partitions")
+    report.section("planning: 10,000 nodes, 30,000 running jobs, 100,000 pending jobs of 200 lanes, 20 partitions")
     size.quiet.wait()
     out = program(build, "plan_bench", *size.plan, timeout=600)
     budgets = {"full plan": Budget(250, "≤ 250 ms"), "plan after": Budget(5, "≤ 5 ms")}
@@ -80,9 +80,9 @@ def planning(_cluster, report, size, build):
         budget = next((b for prefix, b in budgets.items() if name.startswith(prefix)), None)
         report.add(Row(name, f"a mixed site; worst {float(worst):.1f} ms", Series("ms", [float(median)]), budget=budget))
     size.quiet.wait()
-    for name, median, worst in PLAN.findall(program(build, "plan_bench", *size.plan, "--shapes", 1050, timeout=600)):
+    for name, median, worst in PLAN.findall(program(build, "plan_bench", *size.plan, "--needs", 1050, timeout=600)):
         if name.startswith("plan after"):
-            report.add(Row(f"{name}, 1,000 shapes", f"the report counted in; worst {float(worst):.1f} ms",
+            report.add(Row(f"{name}, 1,000 lanes", f"the report counted in; worst {float(worst):.1f} ms",
                            Series("ms", [float(median)]), budget=budgets["plan after"]))
 
 

@@ -83,16 +83,21 @@ class WhatIf {
   const RequestOf& request_of_;
 };
 
-bool shares_partition(const PartitionList& a, const PartitionList& b) {
-  return std::ranges::any_of(
-      a, [&](PartitionIndex one) { return std::ranges::find(b, one) != b.end(); });
+bool shares_partition(const ClusterSnapshot& snapshot, const Lane& lane,
+                      const PartitionList& partitions) {
+  return std::ranges::any_of(lane.needs, [&](NeedIndex need) {
+    return std::ranges::find(partitions, snapshot.need(need).partition) != partitions.end();
+  });
 }
 
 /// True while only room is missing: what can never start waits for nobody.
-bool waits_for_room(const Plan& plan, const ClusterSnapshot& snapshot, ShapeIndex shape) {
-  return std::ranges::any_of(plan.outcomes, [&](const ShapeOutcome& outcome) {
-    return outcome.shape == shape && outcome.serial == snapshot.shape(shape).serial &&
-           outcome.refusal == PendingReason::kNone;
+bool waits_for_room(const Plan& plan, const ClusterSnapshot& snapshot, const Lane& lane) {
+  return std::ranges::any_of(lane.needs, [&](NeedIndex index) {
+    const Need& need = snapshot.need(index);
+    // A need that the plan has not seen may be one that never can.
+    const NeedOutcome* outcome = plan.outcome_of(index, need.serial);
+    return outcome != nullptr && outcome->refusal == PendingReason::kNone &&
+           need.refusal_of(lane.time_limit) == PendingReason::kNone;
   });
 }
 
@@ -100,11 +105,10 @@ bool waits_for_room(const Plan& plan, const ClusterSnapshot& snapshot, ShapeInde
 const PendingJob* first_waiting(const ClusterSnapshot& snapshot, const Plan& plan,
                                 const ElasticJob& job) {
   const PendingJob* first = nullptr;
-  for (std::uint32_t i = 0; i < snapshot.shapes().size(); ++i) {
-    const Shape& shape = snapshot.shapes()[i];
-    if (shape.serial == 0 || !shares_partition(shape.partitions, job.job.partitions)) continue;
-    if (!waits_for_room(plan, snapshot, ShapeIndex(i))) continue;
-    for (const Rank& rank : shape.ready) {
+  for (const Lane& lane : snapshot.lanes()) {
+    if (lane.ready.empty() || !shares_partition(snapshot, lane, job.job.partitions)) continue;
+    if (!waits_for_room(plan, snapshot, lane)) continue;
+    for (const Rank& rank : lane.ready) {
       if (rank.job == job.job.id) continue;
       const PendingJob* candidate = snapshot.find_pending(rank.job);
       if (first == nullptr || candidate->rank() < first->rank()) first = candidate;

@@ -8,33 +8,10 @@
 #include <optional>
 
 #include "base/check.h"
-#include "sched/snapshot/partition_fit.h"
 #include "sched/timeline/timeline.h"
 
 namespace muster::sched {
 namespace {
-
-NodeSet nodes_for(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
-  return (shape.demand_in(partition).feasible_nodes & snapshot.partition_nodes(partition)) &
-         snapshot.usable();
-}
-
-bool accepts_work(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
-  return partition_refusal(snapshot, *shape.demand_in(partition).request, shape.time_limit,
-                           partition) == PendingReason::kNone;
-}
-
-/// The nodes that ready jobs ranked before `rank` could use through any partition that takes them.
-NodeSet nodes_wanted_before(const ClusterSnapshot& snapshot, const Shape& shape, const Rank& best,
-                            const QueueRank& rank) {
-  NodeSet result(snapshot.node_count());
-  for (const PartitionIndex partition : shape.partitions) {
-    if (!accepts_work(snapshot, shape, partition)) continue;
-    if (QueueRank{snapshot.partition(partition).priority_tier, best} >= rank) continue;
-    result |= nodes_for(snapshot, shape, partition);
-  }
-  return result;
-}
 
 /// Room as the plan keeps it: windows of jobs that still wait, other than the job's own.
 Timeline timeline_with_windows(const ClusterSnapshot& snapshot, const Plan& plan, JobId job,
@@ -80,13 +57,13 @@ class FastPath {
       : snapshot_(snapshot),
         plan_(plan),
         job_(*snapshot.find_pending(job)),
-        shape_(snapshot.shape(snapshot.shape_of(job))),
+        lane_(snapshot.lane(snapshot.lane_of(job))),
         now_(now),
         freed_(freed_since_plan()),
         memo_(memo) {}
 
   FastStart run() {
-    if (!shape_.ready.contains(job_.rank())) return Hesitation::kNotReady;
+    if (!lane_.ready.contains(job_.rank())) return Hesitation::kNotReady;
     const auto newer = snapshot_.ready_since(plan_.revision);
     // What the plan has not weighed must be known in full: a change that is forgotten could be the
     // job that this one overtakes.
@@ -96,24 +73,32 @@ class FastPath {
     refresh(memo_, snapshot_, timeline.free(), plan_.options.is_overdue_free);
     const std::vector<NodeIndex>& order = memo_.order.nodes();
     Hesitation hesitation = Hesitation::kNotReady;
-    for (const PartitionIndex partition : shape_.partitions) {
-      if (!accepts_work(snapshot_, shape_, partition)) continue;
-      const QueueRank rank{snapshot_.partition(partition).priority_tier, job_.rank()};
-      const NodeSet all = nodes_for(snapshot_, shape_, partition);
+    for (const NeedIndex index : lane_.needs) {
+      const Need& need = snapshot_.need(index);
+      if (!accepts(need, lane_)) continue;
+      const QueueRank rank{tier_of(need), job_.rank()};
+      const NodeSet all = need.nodes() & snapshot_.usable();
       // First without the nodes of others; only a failure asks whether they were the reason.
       const NodeSet open = all - spoken_for(rank, timeline, order, *newer);
-      if (auto nodes = placement_in(shape_, partition, timeline, order, open)) {
-        return Start{job_.id, partition, now_ + shape_.time_limit, std::move(*nodes)};
+      if (auto nodes = placement_of(need, lane_, timeline, order, open)) {
+        return Start{job_.id, need.partition, now_ + lane_.time_limit, std::move(*nodes)};
       }
       // That somebody goes first says more than that another partition has no room.
       if (hesitation == Hesitation::kOutranked) continue;
-      hesitation = placement_in(shape_, partition, timeline, order, all) ? Hesitation::kOutranked
-                                                                         : Hesitation::kNoRoom;
+      hesitation = placement_of(need, lane_, timeline, order, all) ? Hesitation::kOutranked
+                                                                   : Hesitation::kNoRoom;
     }
     return hesitation;
   }
 
  private:
+  static bool accepts(const Need& need, const Lane& lane) {
+    return need.refusal_of(lane.time_limit) == PendingReason::kNone;
+  }
+  std::uint32_t tier_of(const Need& need) const {
+    return snapshot_.partition(need.partition).priority_tier;
+  }
+
   /// Nodes on which this job has to wait for the next plan: those that gained room since and that a
   /// better ranked job could start on, and all that a better ranked job could use which the plan
   /// has not seen.
@@ -122,24 +107,48 @@ class FastPath {
                      std::span<const std::pair<std::uint64_t, JobId>> newer) const {
     NodeSet wanted(snapshot_.node_count());
     // Room that the plan saw and left is for anybody: only what was freed since is weighed.
-    if (!freed_.empty()) {
-      for (const Shape& shape : snapshot_.shapes()) {
-        if (shape.serial == 0 || shape.ready.empty()) continue;
-        // The shape's best stands for all of them: they need the same.
-        const NodeSet nodes =
-            nodes_wanted_before(snapshot_, shape, *shape.ready.begin(), rank) & freed_;
-        // Nothing that another shape has not claimed yet: to place it would change nothing.
-        if (nodes.empty() || nodes == (wanted & nodes)) continue;
-        if (could_start(shape, timeline, order, nodes)) wanted |= nodes;
-      }
-    }
+    if (!freed_.empty()) wanted = freed_for_better(rank, timeline, order);
     for (const auto& [revision, id] : newer) {
       const PendingJob* other = snapshot_.find_pending(id);
       if (other == nullptr || id == job_.id) continue;
-      const Shape& shape = snapshot_.shape(snapshot_.shape_of(id));
+      const Lane& lane = snapshot_.lane(snapshot_.lane_of(id));
       // It may have become ready and have been held again since.
-      if (shape.ready.contains(other->rank()))
-        wanted |= nodes_wanted_before(snapshot_, shape, other->rank(), rank);
+      if (!lane.ready.contains(other->rank())) continue;
+      for_each_better(lane, other->rank(), rank,
+                      [&](const Need& need) { wanted |= need.nodes() & snapshot_.usable(); });
+    }
+    return wanted;
+  }
+
+  /// The lane's needs through which a job of rank `best` goes before `rank`.
+  template <class F>
+  void for_each_better(const Lane& lane, const Rank& best, const QueueRank& rank, F&& f) const {
+    for (const NeedIndex index : lane.needs) {
+      const Need& need = snapshot_.need(index);
+      if (accepts(need, lane) && QueueRank{tier_of(need), best} < rank) f(need);
+    }
+  }
+
+  /// Nodes that gained room and that a better ranked job could start on.
+  NodeSet freed_for_better(const QueueRank& rank, const Timeline& timeline,
+                           std::span<const NodeIndex> order) const {
+    NodeSet wanted(snapshot_.node_count());
+    // Once for all lanes of a need.
+    std::vector<NodeSet> freed_of;
+    freed_of.reserve(snapshot_.needs().size());
+    for (const Need& need : snapshot_.needs())
+      freed_of.push_back(need.serial == 0 ? NodeSet() : freed_ & need.nodes());
+    for (const Lane& lane : snapshot_.lanes()) {
+      if (lane.ready.empty()) continue;
+      // The lane's best stands for all of them: they need the same.
+      NodeSet nodes(snapshot_.node_count());
+      for_each_better(lane, *lane.ready.begin(), rank, [&](const Need& need) {
+        nodes |= freed_of[static_cast<std::size_t>(&need - snapshot_.needs().data())];
+      });
+      nodes &= snapshot_.usable();
+      // Nothing that another lane has not claimed yet: to place it would change nothing.
+      if (nodes.empty() || nodes == (wanted & nodes)) continue;
+      if (could_start(lane, timeline, order, nodes)) wanted |= nodes;
     }
     return wanted;
   }
@@ -152,26 +161,25 @@ class FastPath {
     return freed;
   }
 
-  /// Could a job of the shape start now, using some of `freed`? Without them it could not when the
+  /// Could a job of the lane start now, using some of `freed`? Without them it could not when the
   /// plan was made.
-  bool could_start(const Shape& shape, const Timeline& timeline, std::span<const NodeIndex> order,
+  bool could_start(const Lane& lane, const Timeline& timeline, std::span<const NodeIndex> order,
                    const NodeSet& freed) const {
-    for (const PartitionIndex partition : shape.partitions) {
-      if (!accepts_work(snapshot_, shape, partition)) continue;
-      const NodeSet nodes = nodes_for(snapshot_, shape, partition);
-      if (has_candidate(shape, partition, timeline, nodes & freed) &&
-          placement_in(shape, partition, timeline, order, nodes)) {
+    for (const NeedIndex index : lane.needs) {
+      const Need& need = snapshot_.need(index);
+      if (!accepts(need, lane)) continue;
+      const NodeSet nodes = need.nodes() & snapshot_.usable();
+      if (has_candidate(need, lane, timeline, nodes & freed) &&
+          placement_of(need, lane, timeline, order, nodes)) {
         return true;
       }
     }
     return false;
   }
-  bool has_candidate(const Shape& shape, PartitionIndex partition, const Timeline& timeline,
+  bool has_candidate(const Need& need, const Lane& lane, const Timeline& timeline,
                      const NodeSet& nodes) const {
-    const Timeline::Interval interval(timeline, now_ + shape.time_limit);
-    const Demand& demand = shape.demand_in(partition);
-    const Fitter fitter(snapshot_.inventory(), demand,
-                        node_rule(snapshot_.inventory(), *demand.request, partition));
+    const Timeline::Interval interval(timeline, now_ + lane.time_limit);
+    const Fitter fitter = need.fitter(snapshot_.inventory());
     bool result = false;
     nodes.for_each([&](NodeIndex node) {
       result = result || candidate_at(fitter, node, interval.at(node)).has_value();
@@ -179,25 +187,21 @@ class FastPath {
     return result;
   }
 
-  std::optional<std::vector<NodeAmount>> placement_in(const Shape& shape, PartitionIndex partition,
+  std::optional<std::vector<NodeAmount>> placement_of(const Need& need, const Lane& lane,
                                                       const Timeline& timeline,
                                                       std::span<const NodeIndex> order,
                                                       const NodeSet& allowed) const {
-    const Timeline::Interval interval(timeline, now_ + shape.time_limit);
-    const Demand& demand = shape.demand_in(partition);
-    const ResourceRequest& request = *demand.request;
-    const Fitter fitter(snapshot_.inventory(), demand,
-                        node_rule(snapshot_.inventory(), request, partition));
-    const NodeLimits limits = node_limits(request, snapshot_.partition(partition)).limits;
+    const Timeline::Interval interval(timeline, now_ + lane.time_limit);
     Seeking how{Effort::kQuick};  // what takes longer to place waits for the plan
     // Nodes without a free CPU take no task: on a full cluster this leaves few.
-    return place_widest(fitter, interval, limits, order, allowed & memo_.with_cpus, &how);
+    return place_widest(need.fitter(snapshot_.inventory()), interval, need.limits, order,
+                        allowed & memo_.with_cpus, &how);
   }
 
   const ClusterSnapshot& snapshot_;
   const Plan& plan_;
   const PendingJob& job_;
-  const Shape& shape_;
+  const Lane& lane_;
   TimePoint now_;
   NodeSet freed_;
   FastMemo& memo_;
@@ -224,15 +228,13 @@ std::optional<std::vector<NodeIndex>> freed_since(const ClusterSnapshot& snapsho
   return freed.first(snapshot.node_count());
 }
 
-bool may_start_on(const ClusterSnapshot& snapshot, const Shape& shape,
+bool may_start_on(const ClusterSnapshot& snapshot, const Lane& lane,
                   std::span<const NodeIndex> freed) {
-  return std::ranges::any_of(shape.partitions, [&](PartitionIndex partition) {
-    const Demand& demand = shape.demand_in(partition);
-    const Fitter fitter(snapshot.inventory(), demand,
-                        node_rule(snapshot.inventory(), *demand.request, partition));
+  return std::ranges::any_of(lane.needs, [&](NeedIndex index) {
+    const Need& need = snapshot.need(index);
+    const Fitter fitter = need.fitter(snapshot.inventory());
     return std::ranges::any_of(freed, [&](NodeIndex node) {
-      return snapshot.usable().test(node) && snapshot.partition_nodes(partition).test(node) &&
-             demand.feasible_nodes.test(node) &&
+      return snapshot.usable().test(node) && need.nodes().test(node) &&
              candidate_at(fitter, node, snapshot.free().at(node)).has_value();
     });
   });

@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "sched/placement/node_order.h"
 #include "sched/plan/plan.h"
-#include "sched/snapshot/partition_fit.h"
 #include "sched/snapshot/snapshot.h"
 
 namespace muster::sched {
@@ -43,7 +43,7 @@ struct FastMemo {
 /// translated), with the plan's starts applied or dropped. Pure: nothing is changed. Requires:
 /// the job is pending in the snapshot (checked); snapshot.advance_time(now) was called; `memo`,
 /// where given, was used with no other snapshot, and is the only argument that changes. Cost:
-/// O(nodes + shapes * nodes / 64), well below a plan; without a memo O(nodes log nodes).
+/// O(nodes + (lanes + needs) * nodes / 64), well below a plan; without a memo O(nodes log nodes).
 /// Determinism: as a plan, with a memo or without.
 FastStart try_start_now(const ClusterSnapshot& snapshot, const Plan& plan, JobId job, TimePoint now,
                         FastMemo* memo = nullptr);
@@ -53,9 +53,9 @@ FastStart try_start_now(const ClusterSnapshot& snapshot, const Plan& plan, JobId
 std::optional<std::vector<NodeIndex>> freed_since(const ClusterSnapshot& snapshot,
                                                   const Plan& plan);
 
-/// False when none of `freed`, all that gained room since a plan in which no job of the shape could
+/// False when none of `freed`, all that gained room since a plan in which no job of the lane could
 /// start, could carry a task of it. Cost: O(freed).
-bool may_start_on(const ClusterSnapshot& snapshot, const Shape& shape,
+bool may_start_on(const ClusterSnapshot& snapshot, const Lane& lane,
                   std::span<const NodeIndex> freed);
 
 }  // namespace muster::sched

@@ -5,8 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "sched/snapshot/partition_fit.h"
-
 namespace muster::sched {
 namespace {
 
@@ -20,28 +18,28 @@ bool is_settled(const Demand& demand) {
          (demand.per_job.empty() && named >= std::max(request.min_nodes, request.task_count));
 }
 
-/// Where a job of the shape may come to lie in a partition now.
-NodeSet nodes_in(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition) {
-  const Demand& demand = shape.demand_in(partition);
-  NodeSet nodes = demand.feasible_nodes & snapshot.partition_nodes(partition) & snapshot.usable();
-  if (is_settled(demand)) nodes &= demand.required;
+/// Where a job of the need may come to lie now.
+NodeSet nodes_of(const ClusterSnapshot& snapshot, const Need& need) {
+  NodeSet nodes = need.nodes() & snapshot.usable();
+  if (is_settled(need.demand)) nodes &= need.demand.required;
   return nodes;
 }
-/// Whether that node is one of nodes_in().
-bool has_node(const ClusterSnapshot& snapshot, const Shape& shape, PartitionIndex partition,
-              NodeIndex node) {
-  const Demand& demand = shape.demand_in(partition);
-  return snapshot.partition_nodes(partition).test(node) && demand.feasible_nodes.test(node) &&
-         snapshot.usable().test(node) && (!is_settled(demand) || demand.required.test(node));
+/// Whether that node is one of nodes_of().
+bool has_node(const ClusterSnapshot& snapshot, const Need& need, NodeIndex node) {
+  return need.nodes().test(node) && snapshot.usable().test(node) &&
+         (!is_settled(need.demand) || need.demand.required.test(node));
 }
 
-/// The partitions that take the shape's jobs now.
+std::uint32_t tier_of(const ClusterSnapshot& snapshot, const Need& need) {
+  return snapshot.partition(need.partition).priority_tier;
+}
+
+/// The lane's needs in the partitions that take its jobs now.
 template <class F>
-void for_each_partition(const ClusterSnapshot& snapshot, const Shape& shape, F&& f) {
-  for (const PartitionIndex partition : shape.partitions) {
-    const PendingReason refusal = partition_refusal(snapshot, *shape.demand_in(partition).request,
-                                                    shape.time_limit, partition);
-    if (refusal == PendingReason::kNone) f(partition);
+void for_each_need(const ClusterSnapshot& snapshot, const Lane& lane, F&& f) {
+  for (const NeedIndex index : lane.needs) {
+    const Need& need = snapshot.need(index);
+    if (need.refusal_of(lane.time_limit) == PendingReason::kNone) f(need);
   }
 }
 
@@ -51,14 +49,14 @@ struct Reach {
   NodeSet nodes;
 };
 
-/// Disjoint. Requires: the partitions are in order, the highest tier first.
-std::vector<Reach> reaches_of(const ClusterSnapshot& snapshot, const Shape& shape,
-                              const std::vector<PartitionIndex>& partitions) {
+/// Disjoint. Requires: the needs are in order, the highest tier first.
+std::vector<Reach> reaches_of(const ClusterSnapshot& snapshot,
+                              const std::vector<const Need*>& needs) {
   std::vector<Reach> reaches;
-  for (const PartitionIndex partition : partitions) {
-    NodeSet nodes = nodes_in(snapshot, shape, partition);
+  for (const Need* need : needs) {
+    NodeSet nodes = nodes_of(snapshot, *need);
     for (const Reach& higher : reaches) nodes -= higher.nodes;
-    reaches.push_back({snapshot.partition(partition).priority_tier, std::move(nodes)});
+    reaches.push_back({tier_of(snapshot, *need), std::move(nodes)});
   }
   return reaches;
 }
@@ -66,23 +64,22 @@ std::vector<Reach> reaches_of(const ClusterSnapshot& snapshot, const Shape& shap
 }  // namespace
 
 QueuePosition::QueuePosition(const ClusterSnapshot& snapshot, const PendingJob& job)
-    : snapshot_(snapshot), shape_(snapshot.shape(snapshot.shape_of(job.id))), rank_(job.rank()) {
-  for_each_partition(snapshot, shape_,
-                     [&](PartitionIndex partition) { partitions_.push_back(partition); });
-  std::ranges::stable_sort(partitions_, std::greater<>(), [&](PartitionIndex partition) {
-    return snapshot.partition(partition).priority_tier;
-  });
+    : snapshot_(snapshot), rank_(job.rank()) {
+  for_each_need(snapshot, snapshot.lane(snapshot.lane_of(job.id)),
+                [&](const Need& need) { needs_.push_back(&need); });
+  std::ranges::stable_sort(needs_, std::greater<>(),
+                           [&](const Need* need) { return tier_of(snapshot, *need); });
 }
 
 bool QueuePosition::is_behind(const QueueRank& other, const std::vector<NodeAmount>& nodes) const {
-  const auto is_earlier = [&](PartitionIndex partition) {
-    return other < QueueRank{snapshot_.partition(partition).priority_tier, rank_};
+  const auto is_earlier = [&](const Need* need) {
+    return other < QueueRank{tier_of(snapshot_, *need), rank_};
   };
   // The last is that of the lowest tier, where the most are earlier.
-  if (partitions_.empty() || !is_earlier(partitions_.back())) return false;
+  if (needs_.empty() || !is_earlier(needs_.back())) return false;
   return std::ranges::any_of(nodes, [&](const NodeAmount& amount) {
-    for (const PartitionIndex partition : partitions_) {
-      if (has_node(snapshot_, shape_, partition, amount.node)) return is_earlier(partition);
+    for (const Need* need : needs_) {
+      if (has_node(snapshot_, *need, amount.node)) return is_earlier(need);
     }
     return false;
   });
@@ -91,15 +88,15 @@ bool QueuePosition::is_behind(const QueueRank& other, const std::vector<NodeAmou
 JobsAhead QueuePosition::ahead(std::size_t names) const {
   JobsAhead ahead;
   std::vector<QueueRank> best;
-  const std::vector<Reach> reaches = reaches_of(snapshot_, shape_, partitions_);
-  for (const Shape& shape : snapshot_.shapes()) {
-    if (shape.serial == 0 || shape.ready.empty()) continue;
+  const std::vector<Reach> reaches = reaches_of(snapshot_, needs_);
+  for (const Lane& lane : snapshot_.lanes()) {
+    if (lane.ready.empty()) continue;
     // The tiers at which the two meet; of those the pair that favours the other most.
     std::optional<std::uint32_t> met;
     bool is_higher = false;
-    for_each_partition(snapshot_, shape, [&](PartitionIndex partition) {
-      const std::uint32_t tier = snapshot_.partition(partition).priority_tier;
-      const NodeSet nodes = nodes_in(snapshot_, shape, partition);
+    for_each_need(snapshot_, lane, [&](const Need& need) {
+      const std::uint32_t tier = tier_of(snapshot_, need);
+      const NodeSet nodes = nodes_of(snapshot_, need);
       for (const Reach& own : reaches) {
         if (tier < own.tier || !nodes.intersects(own.nodes)) continue;
         met = std::max(met.value_or(0), tier);
@@ -108,7 +105,7 @@ JobsAhead QueuePosition::ahead(std::size_t names) const {
     });
     if (!met) continue;
     std::size_t taken = 0;
-    for (const Rank& rank : shape.ready) {
+    for (const Rank& rank : lane.ready) {
       if (!is_higher && !(rank < rank_)) break;
       if (rank == rank_) continue;
       ahead.count += snapshot_.find_pending(rank.job)->startable_count();

@@ -28,15 +28,14 @@ class QueuePosition {
   bool is_behind(const QueueRank& other, const std::vector<NodeAmount>& nodes) const;
 
   /// Returns the jobs without a hold that are reached earlier where they and this one may come to
-  /// lie; `first` has up to `names` of them. Cost: O(shapes * all nodes / 64 + jobs that are
-  /// found).
+  /// lie; `first` has up to `names` of them. Cost: O((needs + lanes) * all nodes / 64 + jobs that
+  /// are found).
   JobsAhead ahead(std::size_t names) const;
 
  private:
   const ClusterSnapshot& snapshot_;
-  const Shape& shape_;
   Rank rank_;
-  std::vector<PartitionIndex> partitions_;  ///< that take it now, the highest tier first
+  std::vector<const Need*> needs_;  ///< of partitions that take it now, the highest tier first
 };
 
 }  // namespace muster::sched

@@ -47,7 +47,7 @@ struct Queue : ::testing::Test {
   ClusterSnapshot snapshot;
 };
 
-TEST_F(Queue, GoesByRankAcrossShapes) {
+TEST_F(Queue, GoesByRankAcrossLanes) {
   add(1, tasks(1));
   add(2, tasks(2));
   add(3, tasks(2));

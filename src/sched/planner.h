@@ -22,7 +22,8 @@ class Planner {
 
   /// Makes a plan. Requires: snapshot.advance_time(now) was called. Determinism: equal snapshots,
   /// now and options give equal plans; planning again after its starts were applied, at the same
-  /// instant, starts nothing. Cost: O(starts + shapes * nodes / 64 + windows * (ends + nodes)).
+  /// instant, starts nothing. Cost: O(starts + lanes + needs * nodes / 64 + windows * (ends +
+  /// nodes)).
   Plan plan(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options);
 
  private:

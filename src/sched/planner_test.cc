@@ -71,7 +71,7 @@ TEST(Planner, BackfillsOnlyWhatDelaysNobody) {
   EXPECT_EQ(world.word(plan, 3), PendingReason::kPriority);
 }
 
-/// As many windows as the depth allows on each node, also to jobs of one shape.
+/// As many windows as the depth allows on each node, also to jobs of one lane.
 TEST(Planner, JobsWhoseNodesAreAllClaimedHaveNoWindow) {
   ClusterSnapshot snapshot = make_snapshot(make_cluster(equal_nodes(1, 4)));
   snapshot.add_pending(make_job(1, tasks(4), 100));
@@ -195,6 +195,29 @@ TEST(Planner, AJobsOwnWindowIsNotInItsWay) {
   const Plan plan = world.make();
   EXPECT_EQ(placed(plan, 2), "n0:1/2");
   EXPECT_TRUE(plan.windows.empty());
+}
+
+/// One of the same need has failed before, on the room that the other job's own window keeps.
+TEST(Planner, AJobStartsBesideItsOwnWindowWhereOneOfItsNeedDidNot) {
+  ClusterConfig config = make_cluster(equal_nodes(1, 4));
+  config.partitions = {make_partition("high", {0}), make_partition("low", {0})};
+  config.partitions[0].priority_tier = 10;
+  config.partitions[0].is_exclusive = true;
+  World world(std::move(config));
+  PendingJob low = make_job(1, tasks(1, 1), 1000);
+  low.partitions = {PartitionIndex(1)};
+  world.add(low);
+  world.step();
+  PendingJob both = make_job(2, tasks(1, 2), 2000);
+  both.partitions = {PartitionIndex(0), PartitionIndex(1)};
+  world.add(both);
+  PendingJob first = make_job(3, tasks(1, 2), 2000);
+  first.partitions = {PartitionIndex(1)};
+  first.priority = 5;
+  world.add(first);
+  const Plan plan = world.make();
+  EXPECT_EQ(placed(plan, 3), "-") << "the window in the higher tier goes before it";
+  EXPECT_EQ(placed(plan, 2), "n0:1/2");
 }
 
 TEST(Planner, ArrayElementsStartUpToTheThrottle) {

@@ -410,14 +410,14 @@ TEST(Properties, TheFastPathAnswersAlikeWithAMemoAndPassesNobodyOver) {
       const auto freed = freed_since(snapshot, base);
       ASSERT_TRUE(freed.has_value());
       std::optional<Start> taken;
-      for (const Shape& shape : snapshot.shapes()) {
-        if (shape.serial == 0 || shape.ready.empty()) continue;
-        const JobId job = shape.ready.begin()->job;
+      for (const Lane& lane : snapshot.lanes()) {
+        if (lane.ready.empty()) continue;
+        const JobId job = lane.ready.begin()->job;
         const FastStart answer = try_start_now(snapshot, base, job, at(0));
         ASSERT_EQ(try_start_now(snapshot, base, job, at(0), &memo), answer);
         const auto* start = std::get_if<Start>(&answer);
         if (start == nullptr) continue;
-        EXPECT_TRUE(may_start_on(snapshot, shape, *freed)) << "job " << job.value();
+        EXPECT_TRUE(may_start_on(snapshot, lane, *freed)) << "job " << job.value();
         taken = *start;
       }
       if (taken) {

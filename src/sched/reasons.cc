@@ -11,7 +11,6 @@
 
 #include "base/check.h"
 #include "sched/jobs_ahead.h"
-#include "sched/snapshot/partition_fit.h"
 
 namespace muster::sched {
 namespace {
@@ -28,14 +27,13 @@ class Explanation {
       : snapshot_(snapshot),
         plan_(plan),
         job_(job),
-        shape_(snapshot.shape(snapshot.shape_of(job.id))),
+        lane_(snapshot.lane(snapshot.lane_of(job.id))),
         is_brief_(is_brief) {}
 
   Reasons run() {
     explain_job();
     bool is_open = false;
-    for (const PartitionIndex partition : job_.partitions)
-      is_open = explain_partition(partition) || is_open;
+    for (const NeedIndex need : lane_.needs) is_open = explain_need(need) || is_open;
     if (const Window* window = plan_.window_of(job_.id)) {
       reasons_.expected_start = window->start;
       // Also those of a lower tier: the window that begins first is meant.
@@ -51,9 +49,9 @@ class Explanation {
 
  private:
   bool is_ready() const {
-    if (shape_.ready.empty()) return false;
+    if (lane_.ready.empty()) return false;
     // Its best is the usual question, and is answered without a search.
-    return shape_.ready.begin()->job == job_.id || shape_.ready.contains(job_.rank());
+    return lane_.ready.begin()->job == job_.id || lane_.ready.contains(job_.rank());
   }
   void say(ReasonDetail detail) { reasons_.details.push_back(std::move(detail)); }
 
@@ -81,31 +79,18 @@ class Explanation {
     }
   }
 
-  PendingReason refusal_in(PartitionIndex partition) const {
-    const PendingReason now = partition_refusal(snapshot_, *shape_.demand_in(partition).request,
-                                                job_.time_limit, partition);
-    // The partition as it is now goes before what the plan knew of it.
-    if (now != PendingReason::kNone) return now;
-    // The outcomes rise by shape: found by halves, not by a walk over all.
-    const auto shape = snapshot_.shape_of(job_.id);
-    auto outcome = std::ranges::lower_bound(plan_.outcomes, shape, {}, &ShapeOutcome::shape);
-    for (; outcome != plan_.outcomes.end() && outcome->shape == shape; ++outcome) {
-      // The serial tells a shape from one that had its place before.
-      if (outcome->serial == shape_.serial && outcome->partition == partition)
-        return outcome->refusal;
-    }
-    return PendingReason::kNone;
-  }
-
   /// True when nothing but room is missing there.
-  bool explain_partition(PartitionIndex partition) {
-    const PendingReason refusal = refusal_in(partition);
+  bool explain_need(NeedIndex index) {
+    const Need& need = snapshot_.need(index);
+    // The partition as it is now goes before what the plan knew of it.
+    PendingReason refusal = need.refusal_of(job_.time_limit);
+    if (refusal == PendingReason::kNone) refusal = plan_.refusal_of(index, need.serial);
     if (refusal == PendingReason::kNone) {
       if (is_brief_) say({PendingReason::kResources, "", 0, 0, {}, {}});
-      if (!is_brief_) explain_room(partition);
+      if (!is_brief_) explain_room(need);
       return true;
     }
-    say(is_brief_ ? ReasonDetail{refusal, "", 0, 0, {}, {}} : refusal_detail(partition, refusal));
+    say(is_brief_ ? ReasonDetail{refusal, "", 0, 0, {}, {}} : refusal_detail(need, refusal));
     return false;
   }
 
@@ -113,11 +98,11 @@ class Explanation {
     return {refusal, std::move(text), 0, 0, {}, {}};
   }
 
-  ReasonDetail refusal_detail(PartitionIndex index, PendingReason refusal) const {
+  ReasonDetail refusal_detail(const Need& need, PendingReason refusal) const {
     // There is nothing to name: the partition is no longer configured.
     if (refusal == PendingReason::kPartitionConfig) return unmet(refusal, "partition is gone");
-    const PartitionConfig& partition = snapshot_.partition(index);
-    const ResourceRequest& request = *shape_.demand_in(index).request;
+    const PartitionConfig& partition = snapshot_.partition(need.partition);
+    const ResourceRequest& request = need.request();
     switch (refusal) {
       case PendingReason::kPartitionDown:
       case PendingReason::kPartitionInactive:
@@ -140,17 +125,16 @@ class Explanation {
                 {}};
       default: break;
     }
-    return unavailable_detail(index, refusal);
+    return unavailable_detail(need, refusal);
   }
   static std::uint64_t seconds(Duration span) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(span.seconds(), 0));
   }
 
-  ReasonDetail unavailable_detail(PartitionIndex index, PendingReason refusal) const {
-    const NodeSet members =
-        shape_.demand_in(index).feasible_nodes & snapshot_.partition_nodes(index);
-    const std::uint32_t wanted = std::max(shape_.demand_in(index).request->min_nodes, 1U);
-    const std::string& name = snapshot_.partition(index).name;
+  ReasonDetail unavailable_detail(const Need& need, PendingReason refusal) const {
+    const NodeSet& members = need.nodes();
+    const std::uint32_t wanted = std::max(need.request().min_nodes, 1U);
+    const std::string& name = snapshot_.partition(need.partition).name;
     if (refusal == PendingReason::kBadConstraints) {
       return {refusal, fmt::format("nodes of partition {} that match", name),
               wanted,  members.count(),
@@ -158,7 +142,7 @@ class Explanation {
     }
     // Who asks for nodes by name wants to know which of those are out.
     const NodeSet out =
-        (refusal == PendingReason::kReqNodeNotAvail ? shape_.demand.required : members) -
+        (refusal == PendingReason::kReqNodeNotAvail ? need.demand.required : members) -
         snapshot_.usable();
     return {refusal, fmt::format("matching nodes of partition {} in service", name),
             wanted,  (members & snapshot_.usable()).count(),
@@ -173,9 +157,8 @@ class Explanation {
     std::vector<std::uint32_t> tasks;  ///< what those take
     Shares shares{};                   ///< and lend, in all
   };
-  Room room_in(PartitionIndex index, const Fitter& fitter) const {
-    Room room{(shape_.demand_in(index).feasible_nodes & snapshot_.partition_nodes(index)) &
-                  snapshot_.usable(),
+  Room room_for(const Need& need, const Fitter& fitter) const {
+    Room room{need.nodes() & snapshot_.usable(),
               NodeSet(snapshot_.node_count()),
               NodeSet(snapshot_.node_count()),
               {},
@@ -197,14 +180,13 @@ class Explanation {
   /// Each thing of which there is too little now, and who has it. Where each is there alone, and
   /// not at once, that; nothing where better ranked jobs alone stand in the way, which explain_rank
   /// says.
-  void explain_room(PartitionIndex index) {
-    const Demand& demand = shape_.demand_in(index);
-    const ResourceRequest& request = *demand.request;
-    const Fitter fitter(snapshot_.inventory(), demand,
-                        node_rule(snapshot_.inventory(), request, index));
-    const NodeLimits limits = node_limits(request, snapshot_.partition(index)).limits;
-    Room room = room_in(index, fitter);
-    const std::string& name = snapshot_.partition(index).name;
+  void explain_room(const Need& need) {
+    const Demand& demand = need.demand;
+    const ResourceRequest& request = need.request();
+    const Fitter fitter = need.fitter(snapshot_.inventory());
+    const NodeLimits limits = need.limits;
+    Room room = room_for(need, fitter);
+    const std::string& name = snapshot_.partition(need.partition).name;
     const auto lacks = [&](std::string what, std::uint64_t wanted, std::uint64_t found,
                            const NodeSet& on) {
       if (found >= wanted) return false;
@@ -241,7 +223,7 @@ class Explanation {
     is_said = is_said || lacks(fmt::format("tasks that {} of partition {} take now", on, name),
                                least_task_count(request, limits), tasks, room.short_of);
     // Nothing is lacking, and yet together it fits nowhere: the layout says why not.
-    if (is_said || place_now(index, fitter, limits)) return;
+    if (is_said || fits_now(need, fitter)) return;
     ReasonDetail detail{PendingReason::kResources,
                         fmt::format("on nodes of partition {}, each of what is asked for is free, "
                                     "and not all of it together",
@@ -253,12 +235,9 @@ class Explanation {
     add_window(detail);
     say(std::move(detail));
   }
-  bool place_now(PartitionIndex index, const Fitter& fitter, NodeLimits limits) const {
-    const NodeSet allowed =
-        (shape_.demand_in(index).feasible_nodes & snapshot_.partition_nodes(index)) &
-        snapshot_.usable();
-    return place(fitter, TableAvailability(snapshot_.free()), limits,
-                 snapshot_.inventory().by_weight, allowed)
+  bool fits_now(const Need& need, const Fitter& fitter) const {
+    return place(fitter, TableAvailability(snapshot_.free()), need.limits,
+                 snapshot_.inventory().by_weight, need.nodes() & snapshot_.usable())
         .has_value();
   }
   static std::string amount_name(const ResourceRequest& request, std::size_t job_need) {
@@ -295,9 +274,9 @@ class Explanation {
   }
 
   /// Waiting jobs that go first: by name those with a window on common nodes and the best of the
-  /// job's own shape; where there is none of those, the best.
+  /// job's own lane; where there is none of those, the best.
   void explain_rank() {
-    const Rank& best = *shape_.ready.begin();
+    const Rank& best = *lane_.ready.begin();
     is_outranked_ = best < job_.rank();
     // The word is decided; who exactly is for those who read the details.
     if (is_brief_ && is_outranked_) return;
@@ -317,7 +296,7 @@ class Explanation {
         detail.blocking_jobs.push_back(window.job);
       if (is_brief_) break;
     }
-    // Beyond kJobMax by one at most: the best of the shape is always named.
+    // Beyond kJobMax by one at most: the best of the lane is always named.
     if (is_outranked_ &&
         std::ranges::find(detail.blocking_jobs, best.job) == detail.blocking_jobs.end()) {
       detail.blocking_jobs.push_back(best.job);
@@ -355,7 +334,7 @@ class Explanation {
   const ClusterSnapshot& snapshot_;
   const Plan& plan_;
   const PendingJob& job_;
-  const Shape& shape_;
+  const Lane& lane_;
   bool is_brief_ = false;
   bool is_outranked_ = false;
   Reasons reasons_;

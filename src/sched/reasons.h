@@ -28,14 +28,14 @@ struct Infeasible {
 using Outcome = std::variant<Placed, Blocked, Infeasible>;
 
 /// Returns what `plan` means for a pending job. `snapshot` is the plan's or a later one. Cost:
-/// O(nodes * partitions + shapes * nodes/64 + jobs that go first). The word is the first that
+/// O(nodes * partitions + lanes * nodes/64 + jobs that go first). The word is the first that
 /// applies: a hold; BeginTime; JobArrayTaskLimit; a partition's refusal; Resources for a job with a
-/// window, and for the first of its shape when no window of a better rank is on its nodes; Priority
+/// window, and for the first of its lane when no window of a better rank is on its nodes; Priority
 /// for the others.
 Outcome outcome_of(const ClusterSnapshot& snapshot, const Plan& plan, JobId job);
 
 /// Returns Slurm's word alone for a job of which something still waits, cheaply enough to be asked
-/// for every job of a long list. Cost: O(outcomes); for the best of a shape O(nodes of all
+/// for every job of a long list. Cost: O(outcomes); for the best of a lane O(nodes of all
 /// windows) besides.
 PendingReason reason_word(const ClusterSnapshot& snapshot, const Plan& plan, JobId job);
 

@@ -15,9 +15,7 @@
 
 #include "base/check.h"
 #include "base/saturating.h"
-#include "sched/placement/fit.h"
-#include "sched/placement/select.h"
-#include "sched/snapshot/partition_fit.h"
+#include "sched/placement/need.h"
 
 namespace muster::sched {
 namespace {

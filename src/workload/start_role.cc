@@ -83,7 +83,7 @@ void StartRole::start_successors() {
   if (plan_ == nullptr || next_successor_ >= plan_->successors.size()) return;
   snapshot_.advance_time(std::max(now(), state_.time()));
   const auto freed = sched::freed_since(snapshot_, *plan_).value_or(std::vector<NodeIndex>());
-  // To look whether the room is any for a shape costs a try once it has come to as many nodes.
+  // To look whether the room is any for a lane costs a try once it has come to as many nodes.
   std::size_t looked = 0;
   while (next_successor_ < plan_->successors.size() && tries_left_ > 0) {
     looked += freed.size();
@@ -96,15 +96,15 @@ void StartRole::start_successors() {
   }
 }
 
-/// The best ranked job of the successor's shape; nullopt: it is gone, or the room is none for it.
+/// The best ranked job of the successor's lane; nullopt: it is gone, or the room is none for it.
 std::optional<JobId> StartRole::first_of(const sched::Successor& successor,
                                          std::span<const NodeIndex> freed) const {
-  if (successor.shape.value() >= snapshot_.shapes().size()) return std::nullopt;
-  const sched::Shape& shape = snapshot_.shape(successor.shape);
-  // Places of shapes are used again; the serial tells the shape that the plan meant.
-  if (shape.serial != successor.serial || shape.ready.empty()) return std::nullopt;
-  if (!sched::may_start_on(snapshot_, shape, freed)) return std::nullopt;
-  return shape.ready.begin()->job;
+  if (successor.lane.value() >= snapshot_.lanes().size()) return std::nullopt;
+  const sched::Lane& lane = snapshot_.lane(successor.lane);
+  // Places of lanes are used again; the serial tells the lane that the plan meant.
+  if (lane.serial != successor.serial || lane.ready.empty()) return std::nullopt;
+  if (!sched::may_start_on(snapshot_, lane, freed)) return std::nullopt;
+  return lane.ready.begin()->job;
 }
 
 bool StartRole::try_start(JobId job) {

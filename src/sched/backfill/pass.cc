@@ -1,7 +1,6 @@
-// A pass screens every shape against each of its partitions, makes a lane of what could start
-// there, and takes the lanes' jobs in the order of the queue: each starts, is given a window, or
-// closes its lane. What depends on the shape and on nodes that have not changed comes from the
-// memo.
+// A pass screens every need, makes strands of the lanes that could start, and takes their jobs in
+// the order of the queue: each starts, is given a window, or closes its strand. What depends on the
+// need and on nodes that have not changed comes from the memo.
 
 #include "sched/backfill/pass.h"
 
@@ -69,92 +68,90 @@ Plan Pass::run() {
 }
 
 void Pass::screen() {
-  const std::span<const Shape> shapes = snapshot_.shapes();
-  for (std::uint32_t i = 0; i < shapes.size(); ++i) {
-    const Shape& shape = shapes[i];
-    if (shape.serial == 0) continue;
-    for (const PartitionIndex partition : shape.partitions) {
-      // Outcomes come out in the order that plan.h promises, which reasons.cc searches by halves.
-      const PendingReason reason = refusal(shape, partition);
-      plan_.outcomes.push_back({ShapeIndex(i), shape.serial, partition, reason});
-      if (reason == PendingReason::kNone && !shape.ready.empty())
-        enter_lane(ShapeIndex(i), partition);
-    }
+  const std::span<const Need> needs = snapshot_.needs();
+  memo_.screened.resize(needs.size());
+  failed_from_.resize(needs.size());
+  refusals_.resize(needs.size(), PendingReason::kNone);
+  for (std::uint32_t i = 0; i < needs.size(); ++i) {
+    if (needs[i].serial == 0) continue;
+    // Outcomes come out in the order that plan.h promises, which is searched by halves.
+    refusals_[i] = refusal(NeedIndex(i));
+    plan_.outcomes.push_back({NeedIndex(i), needs[i].serial, refusals_[i]});
+  }
+  const std::span<const Lane> lanes = snapshot_.lanes();
+  for (std::uint32_t i = 0; i < lanes.size(); ++i) {
+    if (!lanes[i].ready.empty()) enter_lane(LaneIndex(i));
   }
 }
 
-PendingReason Pass::refusal(const Shape& shape, PartitionIndex partition) {
-  const PendingReason refused = partition_refusal(snapshot_, *shape.demand_in(partition).request,
-                                                  shape.time_limit, partition);
-  if (refused != PendingReason::kNone) return refused;
-  PassMemo::Screened& known = memo_.screened[{shape.serial, partition}];
-  if (known.config_revision != snapshot_.config_revision()) {
+PendingReason Pass::refusal(NeedIndex index) {
+  const Need& need = snapshot_.need(index);
+  if (need.refusal != PendingReason::kNone) return need.refusal;
+  PassMemo::Screened& known = memo_.screened[index.value()];
+  if (known.serial != need.serial) {
     known = {};
-    known.config_revision = snapshot_.config_revision();
+    known.serial = need.serial;
     // Of the nodes in whatever state: only a configuration makes what is impossible possible.
-    known.is_possible = can_run(shape, partition, members_of(shape, partition));
+    known.is_possible = can_run(need, need.nodes());
   }
   if (!known.is_possible) return PendingReason::kBadConstraints;
   if (known.usable_number != memo_.usable_number) {
     known.usable_number = memo_.usable_number;
-    known.allowed = std::make_shared<const NodeSet>(members_of(shape, partition) & memo_.usable);
-    known.is_available = can_run(shape, partition, *known.allowed);
-    // The set is shared with lanes of this pass alone, so a new one takes its place whole.
+    known.allowed = std::make_shared<const NodeSet>(need.nodes() & memo_.usable);
+    known.is_available = can_run(need, *known.allowed);
+    // The set is shared with strands of this pass alone, so a new one takes its place whole.
     known.open = nullptr;
   }
   if (known.is_available) return PendingReason::kNone;
   // Slurm's ReqNodeNotAvail is for nodes asked for by name; of the others any might do.
-  return shape.demand.required_count > 0 && !snapshot_.usable().contains(shape.demand.required)
+  return need.demand.required_count > 0 && !snapshot_.usable().contains(need.demand.required)
              ? PendingReason::kReqNodeNotAvail
              : PendingReason::kNodesUnavailable;
 }
 
-/// Its nodes there, in service or not. Requires: the partition is there.
-NodeSet Pass::members_of(const Shape& shape, PartitionIndex partition) const {
-  return shape.demand_in(partition).feasible_nodes & snapshot_.partition_nodes(partition);
-}
-
-bool Pass::can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const {
-  const Demand& demand = shape.demand_in(partition);
+bool Pass::can_run(const Need& need, const NodeSet& allowed) const {
   // By what nodes have when empty, and in an order that does not depend on what is free: the
-  // verdict holds as long as the configuration does.
-  const ResourceRequest& request = *demand.request;
-  const Fitter fitter(snapshot_.inventory(), demand,
-                      node_rule(snapshot_.inventory(), request, partition));
-  // Undecided counts as possible: a job that is called impossible would never be tried again.
+  // verdict holds as long as the configuration does. Undecided counts as possible: a job that is
+  // called impossible would never be tried again.
   Seeking how{Effort::kVerdict};
-  return place(fitter, WholeCluster(snapshot_.inventory()),
-               node_limits(request, snapshot_.partition(partition)).limits, memo_.static_order,
-               allowed, &how)
+  return place(need.fitter(snapshot_.inventory()), WholeCluster(snapshot_.inventory()), need.limits,
+               memo_.static_order, allowed, &how)
              .has_value() ||
          how.is_undecided;
 }
 
-/// Requires: refusal() found no reason against it.
-void Pass::enter_lane(ShapeIndex index, PartitionIndex partition) {
-  const Shape& shape = snapshot_.shape(index);
-  // Partitions of one tier share a lane, because their jobs are compared by rank alone.
-  const std::uint32_t tier = snapshot_.partition(partition).priority_tier;
-  // Shapes are screened one after the other: the lanes of this one stand at the end.
-  auto lane = lanes_.end();
-  for (auto it = lanes_.end(); it != lanes_.begin() && std::prev(it)->shape == index; --it) {
-    if (std::prev(it)->tier == tier) lane = std::prev(it);
+void Pass::enter_lane(LaneIndex index) {
+  const Lane& lane = snapshot_.lane(index);
+  for (const NeedIndex need : lane.needs) {
+    const bool is_taken = refusals_[need.value()] == PendingReason::kNone &&
+                          snapshot_.need(need).refusal_of(lane.time_limit) == PendingReason::kNone;
+    if (is_taken) enter_strand(index, need);
   }
-  if (lane == lanes_.end()) {
-    lane = lanes_.insert(
-        lane, Lane{index, &shape, tier, {}, shape.ready.begin(), shape.ready.begin(), false});
+}
+
+/// Requires: nothing but room is missing for the need.
+void Pass::enter_strand(LaneIndex index, NeedIndex need_index) {
+  const Need& need = snapshot_.need(need_index);
+  const Lane& lane = snapshot_.lane(index);
+  // Partitions of one tier share a strand, because their jobs are compared by rank alone.
+  const std::uint32_t tier = snapshot_.partition(need.partition).priority_tier;
+  // Lanes enter one after the other: the strands of this one stand at the end.
+  auto strand = strands_.end();
+  for (auto it = strands_.end(); it != strands_.begin() && std::prev(it)->index == index; --it) {
+    if (std::prev(it)->tier == tier) strand = std::prev(it);
   }
-  const Demand& demand = shape.demand_in(partition);
-  const NodeRule rule = node_rule(snapshot_.inventory(), *demand.request, partition);
-  PassMemo::Screened& known = memo_.screened.at({shape.serial, partition});
-  lane->parts.push_back({partition, &known, known.allowed,
-                         node_limits(*demand.request, snapshot_.partition(partition)).limits,
-                         Fitter(snapshot_.inventory(), demand, rule)});
-  find_room(lane->parts.back());
+  if (strand == strands_.end()) {
+    strand = strands_.insert(
+        strand, Strand{index, &lane, tier, {}, lane.ready.begin(), lane.ready.begin(), false});
+  }
+  PassMemo::Screened& known = memo_.screened[need_index.value()];
+  strand->parts.push_back(
+      {need_index, &need, &known, known.allowed, need.fitter(snapshot_.inventory())});
+  find_room(strand->parts.back());
 }
 
 /// Kept from pass to pass: only nodes that changed are looked at again.
-void Pass::find_room(Lane::Part& part) {
+void Pass::find_room(Strand::Part& part) {
   PassMemo::Screened& known = *part.known;
   // The memo's `room` is by the snapshot, which counts overdue jobs as running.
   if (options_.is_overdue_free) {
@@ -163,16 +160,17 @@ void Pass::find_room(Lane::Part& part) {
     part.room_count = part.room->count();
     return;
   }
-  const NodeSet& members = snapshot_.partition_nodes(part.partition);
-  const NodeSet& feasible_nodes = part.fitter.demand().feasible_nodes;
+  const NodeSet& nodes = part.need->nodes();
   // By the snapshot and not by the timeline: windows and this pass's starts only take away from
   // it.
   const auto has_room = [&](NodeIndex node) {
-    return feasible_nodes.test(node) && members.test(node) &&
+    return nodes.test(node) &&
            candidate_at(part.fitter, node, snapshot_.free().at(node)).has_value();
   };
-  // A set that was right at another revision than the last pass's has missed changes.
-  if (is_change_known_ && known.room_revision == memo_.revision) {
+  if (known.room_revision == snapshot_.revision()) {
+    // Another lane of the need has looked in this pass.
+  } else if (is_change_known_ && known.room_revision == memo_.revision) {
+    // A set that was right at another revision than the last pass's has missed changes.
     for (const NodeIndex node : changed_) {
       const bool has_now = has_room(node);
       if (has_now == known.room.test(node)) continue;
@@ -181,9 +179,7 @@ void Pass::find_room(Lane::Part& part) {
     }
   } else {
     known.room = NodeSet(snapshot_.node_count());
-    (feasible_nodes & members).for_each([&](NodeIndex node) {
-      known.room.put(node, has_room(node));
-    });
+    nodes.for_each([&](NodeIndex node) { known.room.put(node, has_room(node)); });
     known.open = nullptr;
   }
   known.room_revision = snapshot_.revision();
@@ -206,11 +202,12 @@ void Pass::restart_queue() {
   claimed_ = NodeSet(snapshot_.node_count());
   for (auto& [job, progress] : progress_) progress.has_window = false;
   heap_.clear();
-  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
-    if (!begin_again(lanes_[i])) continue;
-    lanes_[i].is_blocked = false;
-    // Without windows a node that seemed dead may take tasks again.
-    for (Lane::Part& part : lanes_[i].parts) {
+  // Without windows a job that did not start may, and a node that seemed dead may take tasks again.
+  std::ranges::fill(failed_from_, std::nullopt);
+  for (std::uint32_t i = 0; i < strands_.size(); ++i) {
+    if (!begin_again(strands_[i])) continue;
+    strands_[i].is_blocked = false;
+    for (Strand::Part& part : strands_[i].parts) {
       part.live.reset();
       part.is_sorted = false;
     }
@@ -222,13 +219,13 @@ void Pass::run_queue() {
   while (!heap_.empty() && !must_restart_) turn(pop());
 }
 
-/// Moves past jobs that another lane of the shape has started. False: no job is left.
-bool Pass::skip_to_startable(Lane& lane) const {
-  for (; lane.next != lane.shape_ref->ready.end(); ++lane.next) {
-    const auto found = progress_.find(lane.next->job);
+/// Moves past jobs that another strand of the lane has started. False: no job is left.
+bool Pass::skip_to_startable(Strand& strand) const {
+  for (; strand.next != strand.lane->ready.end(); ++strand.next) {
+    const auto found = progress_.find(strand.next->job);
     if (found == progress_.end()) return true;
     // Of an array several elements may start in one pass, as many as its throttle lets run.
-    if (found->second.started < snapshot_.find_pending(lane.next->job)->startable_count())
+    if (found->second.started < snapshot_.find_pending(strand.next->job)->startable_count())
       return true;
   }
   return false;
@@ -236,10 +233,10 @@ bool Pass::skip_to_startable(Lane& lane) const {
 
 /// To the first job that is left. What has started stays started, so that each job is skipped once,
 /// however often the queue begins again. False: no job is left.
-bool Pass::begin_again(Lane& lane) const {
-  lane.next = lane.first;
-  const bool is_any_left = skip_to_startable(lane);
-  lane.first = lane.next;
+bool Pass::begin_again(Strand& strand) const {
+  strand.next = strand.first;
+  const bool is_any_left = skip_to_startable(strand);
+  strand.first = strand.next;
   return is_any_left;
 }
 
@@ -252,9 +249,10 @@ bool Pass::goes_later(const QueuePosition& a, const QueuePosition& b) const {
   return a.rank > b.rank;
 }
 
-void Pass::push(std::uint32_t lane) {
-  if (!skip_to_startable(lanes_[lane])) return;
-  heap_.push_back({rank_of(lanes_[lane]), lanes_[lane].shape_ref->time_limit, lane});
+void Pass::push(std::uint32_t index) {
+  Strand& strand = strands_[index];
+  if (!skip_to_startable(strand)) return;
+  heap_.push_back({rank_of(strand), strand.lane->time_limit, index});
   std::ranges::push_heap(
       heap_, [this](const QueuePosition& a, const QueuePosition& b) { return goes_later(a, b); });
 }
@@ -262,95 +260,110 @@ void Pass::push(std::uint32_t lane) {
 std::uint32_t Pass::pop() {
   std::ranges::pop_heap(
       heap_, [this](const QueuePosition& a, const QueuePosition& b) { return goes_later(a, b); });
-  const std::uint32_t lane = heap_.back().lane;
+  const std::uint32_t strand = heap_.back().strand;
   heap_.pop_back();
-  return lane;
+  return strand;
 }
 
 void Pass::turn(std::uint32_t index) {
-  Lane& lane = lanes_[index];
-  const Rank looked_at = *lane.next;
-  // Another lane may have taken the job since this one was queued: then it queues again with its
+  Strand& strand = strands_[index];
+  const Rank looked_at = *strand.next;
+  // Another strand may have taken the job since this one was queued: then it queues again with its
   // next.
-  if (!skip_to_startable(lane)) return;
-  if (*lane.next != looked_at) return push(index);
+  if (!skip_to_startable(strand)) return;
+  if (*strand.next != looked_at) return push(index);
   // Before the work, for the record that outlives a crash in it.
-  if (options_.placing != nullptr) *options_.placing = lane.next->job;
-  // A lane that started something queues again: with the next element, or with its next job.
-  if (!lane.is_blocked && try_start_beside_own_windows(lane)) return push(index);
-  lane.is_blocked = true;
-  if (!may_reserve(lane)) return;
-  reserve(lane);
-  ++lane.next;
+  if (options_.placing != nullptr) *options_.placing = strand.next->job;
+  // A strand that started something queues again: with the next element, or with its next job.
+  if (!strand.is_blocked && try_start_beside_own_windows(strand)) return push(index);
+  strand.is_blocked = true;
+  if (!may_reserve(strand)) return;
+  reserve(strand);
+  ++strand.next;
   if (!is_tail_) {
     is_tail_ = true;
     // The order of the rest changes once, from rank to the tail's.
     std::ranges::make_heap(
         heap_, [this](const QueuePosition& a, const QueuePosition& b) { return goes_later(a, b); });
   }
-  if (may_reserve(lane)) push(index);
+  if (may_reserve(strand)) push(index);
 }
 
-bool Pass::try_start(Lane& lane) {
+bool Pass::try_start(Strand& strand) {
   // As the job named them: at equal starts the first partition wins.
-  for (Lane::Part& part : lane.parts) {
-    auto placement = place_now(lane, part);
+  for (Strand::Part& part : strand.parts) {
+    auto placement = place_now(strand, part);
     if (!placement) continue;
-    commit(lane, part, std::move(*placement));
+    commit(strand, part, std::move(*placement));
     return true;
   }
   return false;
 }
 
-/// Within a pass room only shrinks for a lane, so that a node found dead stays dead and is not
+/// Room only shrinks within a round, and a longer job meets more windows: where one of the need did
+/// not start, no job of the need starts that is as long.
+bool Pass::is_known_to_fail(const Strand& strand, const Strand::Part& part) const {
+  const std::optional<Duration>& from = failed_from_[part.index.value()];
+  // A job beside its own windows has more room than those that failed.
+  return from && strand.lane->time_limit >= *from && !is_beside_own_windows_;
+}
+
+void Pass::remember_failure(const Strand& strand, const Strand::Part& part) {
+  std::optional<Duration>& from = failed_from_[part.index.value()];
+  from = std::min(from.value_or(strand.lane->time_limit), strand.lane->time_limit);
+}
+
+/// Within a pass room only shrinks for a strand, so that a node found dead stays dead and is not
 /// looked at again.
-std::optional<std::vector<NodeAmount>> Pass::place_now(const Lane& lane, Lane::Part& part) {
+std::optional<std::vector<NodeAmount>> Pass::place_now(const Strand& strand, Strand::Part& part) {
   constexpr std::size_t kDeadMax = 64;
-  // Cheap refusals first: most lanes of a full cluster end here.
-  if (part.room_count < part.limits.min) return std::nullopt;
+  // Cheap refusals first: most strands of a full cluster end here.
+  if (part.room_count < part.need->limits.min || is_known_to_fail(strand, part))
+    return std::nullopt;
   if (!part.live) part.live = *part.room;
   if (!part.is_sorted || part.dead_count > kDeadMax) {
     part.order = memo_.order.sorted(*part.live);
     part.is_sorted = true;
     part.dead_count = 0;
   }
-  if (part.order.size() < part.limits.min) return std::nullopt;
+  if (part.order.size() < part.need->limits.min) return std::nullopt;
   // A start must leave alone what windows keep until the job's limit: this makes it backfilling.
-  const Timeline::Interval interval(timeline_, now_ + lane.shape_ref->time_limit);
+  const Timeline::Interval interval(timeline_, now_ + strand.lane->time_limit);
   std::vector<NodeIndex> dead;
   // A pass that has spent its effort still starts what is easy to place.
   Seeking how{timeline_.is_effort_left() ? Effort::kFull : Effort::kQuick, &dead};
   // Without backfilling nobody starts on nodes that better ranked jobs wait for: as many of them as
   // the reservation depth says close a node to those behind.
-  auto placement = options_.is_backfill ? place_widest(part.fitter, interval, part.limits,
+  auto placement = options_.is_backfill ? place_widest(part.fitter, interval, part.need->limits,
                                                        part.order, *part.live, &how)
-                                        : place_widest(part.fitter, interval, part.limits,
+                                        : place_widest(part.fitter, interval, part.need->limits,
                                                        part.order, *part.live - claimed_, &how);
   timeline_.spend(how.cost);
+  if (!placement) remember_failure(strand, part);
   // Out of `live` at once; out of the order when that is made anew.
   for (const NodeIndex node : dead) part.live->reset(node);
   part.dead_count += dead.size();
   return placement;
 }
 
-void Pass::commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmount> nodes) {
-  const JobId job = lane.next->job;
-  const TimePoint end = now_ + lane.shape_ref->time_limit;
+void Pass::commit(const Strand& strand, const Strand::Part& part, std::vector<NodeAmount> nodes) {
+  const JobId job = strand.next->job;
+  const TimePoint end = now_ + strand.lane->time_limit;
   Progress& progress = progress_[job];
   ++progress.started;
   // Windows that were kept for the job are in the way of others for nothing: the queue begins again
   // without them.
   must_restart_ = progress.has_window;
-  plan_.starts.push_back({job, part.partition, end, std::move(nodes)});
+  plan_.starts.push_back({job, part.need->partition, end, std::move(nodes)});
   for (const NodeAmount& amount : plan_.starts.back().nodes) started_on_.set(amount.node);
   timeline_.start(plan_.starts.back());
 }
 
-bool Pass::may_reserve(Lane& lane) const {
+bool Pass::may_reserve(Strand& strand) const {
   // Bounds on work: a window costs a search over everything that is expected to end.
   if (options_.reservation_depth == 0 || plan_.windows.size() >= options_.reservation_max)
     return false;
-  return std::ranges::any_of(lane.parts, [this](Lane::Part& part) {
+  return std::ranges::any_of(strand.parts, [this](Strand::Part& part) {
     // One witness suffices. Claims only grow within a round: another is looked for when that one
     // is claimed.
     const bool is_known = part.unclaimed && !claimed_.test(*part.unclaimed);
@@ -362,20 +375,22 @@ bool Pass::may_reserve(Lane& lane) const {
 /// Most of a pass is this search, and most events concern few nodes: an answer is used again while
 /// nothing that it came from has changed, and else the search begins where the last one came near
 /// its end.
-std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane::Part& part) {
-  const Duration duration = lane.shape_ref->time_limit;
-  const ShapeKey key{lane.shape_ref->serial, part.partition};
-  WindowMemo& known = part.known->window;
+std::optional<FuturePlacement> Pass::earliest_start(const Strand& strand,
+                                                    const Strand::Part& part) {
+  const Duration duration = strand.lane->time_limit;
+  const SearchKey key{part.need->serial, duration};
+  WindowMemo& known = memo_.windows[key];
   WindowMemo::Question question{snapshot_,   timeline_, *part.allowed,
                                 started_on_, duration,  timeline_.reserved_on(*part.allowed)};
   // A checkpoint has the size of all nodes: the first searches, for the jobs that are due first,
   // may leave one.
   constexpr std::size_t kCheckpointMax = 32;
-  if (searched_.size() < kCheckpointMax) searched_.insert(key);
+  asked_.insert(key);
+  if (remembered_.size() < kCheckpointMax) remembered_.insert(key);
   if (known.holds_for(question)) return known.answer();
-  auto memory = searched_.contains(key) ? known.extract_memory(question) : std::nullopt;
-  const StartQuestion wanted{part.fitter,   part.limits, memo_.static_order,
-                             *part.allowed, *part.room,  duration};
+  auto memory = remembered_.contains(key) ? known.extract_memory(question) : std::nullopt;
+  const StartQuestion wanted{part.fitter,   part.need->limits, memo_.static_order,
+                             *part.allowed, *part.room,        duration};
   auto found = timeline_.earliest_start(wanted, memory ? &*memory : nullptr);
   // Of a search that was broken off the next pass makes more.
   if (timeline_.is_effort_left())
@@ -384,10 +399,10 @@ std::optional<FuturePlacement> Pass::earliest_start(const Lane& lane, const Lane
 }
 
 /// What the job was promised in higher tiers is not in its own way in this one.
-bool Pass::try_start_beside_own_windows(Lane& lane) {
-  const JobId job = lane.next->job;
+bool Pass::try_start_beside_own_windows(Strand& strand) {
+  const JobId job = strand.next->job;
   const auto progress = progress_.find(job);
-  if (progress == progress_.end() || !progress->second.has_window) return try_start(lane);
+  if (progress == progress_.end() || !progress->second.has_window) return try_start(strand);
   std::vector<const Window*> own;
   // Copies of pointers into plan_.windows: nothing is pushed there before they are used.
   for (const Window& window : plan_.windows) {
@@ -395,7 +410,10 @@ bool Pass::try_start_beside_own_windows(Lane& lane) {
   }
   // Released first, as the job may need just the room that they keep.
   for (const Window* window : own) timeline_.release(*window);
-  if (try_start(lane)) return true;  // the queue begins again, without any window
+  is_beside_own_windows_ = true;
+  const bool is_started = try_start(strand);
+  is_beside_own_windows_ = false;
+  if (is_started) return true;  // the queue begins again, without any window
   for (const Window* window : own) timeline_.reserve(*window);
   return false;
 }
@@ -403,31 +421,31 @@ bool Pass::try_start_beside_own_windows(Lane& lane) {
 /// A job has a window in a lower tier as well when it begins earlier there than in those above: it
 /// is promised both, as in Slurm, so that nobody who was ranked between the two has been put off in
 /// vain.
-void Pass::reserve(const Lane& lane) {
+void Pass::reserve(const Strand& strand) {
   std::optional<FuturePlacement> best;
-  const Lane::Part* best_part = nullptr;
-  for (const Lane::Part& part : lane.parts) {
-    auto found = earliest_start(lane, part);
+  const Strand::Part* best_part = nullptr;
+  for (const Strand::Part& part : strand.parts) {
+    auto found = earliest_start(strand, part);
     if (!found || found->start.is_never() || (best && best->start <= found->start)) continue;
     best = std::move(found);
     best_part = &part;
   }
   if (!best) return;
-  const Window* earlier = plan_.window_of(lane.next->job);
+  const Window* earlier = plan_.window_of(strand.next->job);
   // A window that begins no earlier than one in a higher tier would promise nothing.
   if (earlier != nullptr && earlier->start <= best->start) return;
-  const TimePoint end = best->start + lane.shape_ref->time_limit;
-  progress_[lane.next->job].has_window = true;
-  plan_.windows.push_back({lane.next->job, rank_of(lane), best_part->partition, best->start, end,
-                           std::move(best->nodes)});
+  const TimePoint end = best->start + strand.lane->time_limit;
+  progress_[strand.next->job].has_window = true;
+  plan_.windows.push_back({strand.next->job, rank_of(strand), best_part->need->partition,
+                           best->start, end, std::move(best->nodes)});
   timeline_.reserve(plan_.windows.back());
   // Also nodes that the window does not use: whoever waits for any of them waits behind this job.
-  claim(nodes_of(lane));
+  claim(nodes_of(strand));
 }
 
-NodeSet Pass::nodes_of(const Lane& lane) const {
+NodeSet Pass::nodes_of(const Strand& strand) const {
   NodeSet nodes(snapshot_.node_count());
-  for (const Lane::Part& part : lane.parts) nodes |= *part.allowed;
+  for (const Strand::Part& part : strand.parts) nodes |= *part.allowed;
   return nodes;
 }
 
@@ -440,37 +458,19 @@ void Pass::claim(const NodeSet& nodes) {
 void Pass::finish() {
   plan_.effort = timeline_.spent();
   // What still waits, for fast_path.h: whose turn it is when room appears.
-  const std::span<const Shape> shapes = snapshot_.shapes();
-  for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
-    Lane& lane = lanes_[i];
-    if (!begin_again(lane)) continue;
-    const Successor successor{rank_of(lane), lane.shape, shapes[lane.shape.value()].serial};
-    plan_.successors.push_back(successor);
+  for (Strand& strand : strands_) {
+    if (begin_again(strand))
+      plan_.successors.push_back({rank_of(strand), strand.index, strand.lane->serial});
   }
   std::ranges::sort(plan_.successors, {}, &Successor::rank);
   forget_searches();
-  prune_memo();
 }
 
 void Pass::forget_searches() {
-  for (const auto& key : memo_.searched) {
-    const auto found = searched_.contains(key) ? memo_.screened.end() : memo_.screened.find(key);
-    if (found != memo_.screened.end()) found->second.window.forget_search();
+  std::erase_if(memo_.windows, [this](const auto& entry) { return !asked_.contains(entry.first); });
+  for (auto& [key, window] : memo_.windows) {
+    if (!remembered_.contains(key)) window.forget_search();
   }
-  memo_.searched = std::move(searched_);
-}
-
-/// Forgets shapes that are gone, once they are the larger part.
-void Pass::prune_memo() {
-  // Twice and some more: so that most passes forget nothing, and the memo stays within a factor of
-  // what waits.
-  if (memo_.screened.size() <= 2 * plan_.outcomes.size() + 256) return;
-  decltype(memo_.screened) kept;
-  for (const ShapeOutcome& outcome : plan_.outcomes) {
-    auto node = memo_.screened.extract({outcome.serial, outcome.partition});
-    if (!node.empty()) kept.insert(std::move(node));
-  }
-  memo_.screened = std::move(kept);
 }
 
 }  // namespace muster::sched

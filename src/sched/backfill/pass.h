@@ -1,8 +1,8 @@
 // One planning pass. It works through the queue in order, with a timeline of what is left, and
-// remembers for each shape how far it got.
+// remembers for each lane how far it got.
 #pragma once
 
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "sched/backfill/window_memo.h"
+#include "sched/placement/node_order.h"
 #include "sched/plan/plan.h"
-#include "sched/snapshot/partition_fit.h"
 #include "sched/timeline/timeline.h"
 
 namespace muster::sched {
@@ -20,23 +20,19 @@ namespace muster::sched {
 /// A set of nodes that several may look at and none changes.
 using SharedNodes = std::shared_ptr<const NodeSet>;
 
-/// A shape, by its serial, in one of its partitions.
-struct ShapeKey {
-  std::uint64_t serial = 0;
-  PartitionIndex partition;
-  friend constexpr auto operator<=>(const ShapeKey&, const ShapeKey&) = default;
-  struct Hash {
-    std::size_t operator()(const ShapeKey& key) const {
-      return std::hash<std::uint64_t>{}(key.serial * 1024 + key.partition.value());
-    }
-  };
+/// What the earliest start of a job depends on besides the cluster.
+struct SearchKey {
+  std::uint64_t need = 0;  ///< its serial
+  Duration time_limit;
+  friend constexpr auto operator<=>(const SearchKey&, const SearchKey&) = default;
 };
 
 /// What a planner remembers from one pass to the next. Sets of nodes are as large as the cluster: a
 /// pass after one event is quick because it copies none that is as it was.
 struct PassMemo {
+  /// Of a need.
   struct Screened {
-    std::uint64_t config_revision = 0;
+    std::uint64_t serial = 0;  ///< the need's
     bool is_possible = false;  ///< with every node in service
     /// The memo's number when `allowed` and `is_available` were worked out.
     std::uint64_t usable_number = 0;
@@ -46,29 +42,27 @@ struct PassMemo {
     NodeSet room;      ///< nodes that could carry a task of it, windows and conditions aside
     SharedNodes open;  ///< `room` in service; null: not worked out since one of the two changed
     std::uint32_t open_count = 0;
-    WindowMemo window;
   };
   std::uint64_t config_revision = 0;
   std::vector<NodeIndex> static_order;
-  std::unordered_map<ShapeKey, Screened, ShapeKey::Hash> screened;  ///< looked up only
-  NodeSet usable;                                                   ///< the nodes in service
+  std::vector<Screened> screened;   ///< by need
+  NodeSet usable;                   ///< the nodes in service
   std::uint64_t usable_number = 0;  ///< rises with each change of `usable`; 0: not known yet
   std::uint64_t revision = 0;       ///< of the last pass
   BestFitOrder order;
-  /// The shapes whose searches for an earliest start were made or answered in the last pass: what
-  /// others remember of theirs is dropped.
-  std::set<ShapeKey> searched;
+  /// The searches for an earliest start that were made or answered in the last pass.
+  std::map<SearchKey, WindowMemo> windows;
 };
 
-/// A shape in the partitions of one tier. Jobs of one shape fail alike: once one does not start,
-/// none behind it is tried in this pass.
-class Lane {
+/// A lane in the partitions of one tier. Its jobs fail alike: once one does not start, none behind
+/// it is tried in this pass.
+class Strand {
  public:
   struct Part {
-    PartitionIndex partition;
-    PassMemo::Screened* known = nullptr;  ///< of this shape and partition
+    NeedIndex index;
+    const Need* need = nullptr;
+    PassMemo::Screened* known = nullptr;  ///< of this need
     SharedNodes allowed;
-    NodeLimits limits;
     Fitter fitter;
     SharedNodes room = {};  ///< of `allowed`, what could carry a task when the pass began
     std::uint32_t room_count = 0;
@@ -81,8 +75,8 @@ class Lane {
     std::size_t dead_count = 0;
     bool is_sorted = false;
   };
-  ShapeIndex shape;
-  const Shape* shape_ref = nullptr;
+  LaneIndex index;
+  const Lane* lane = nullptr;
   std::uint32_t tier = 0;
   std::vector<Part> parts;
   std::set<Rank>::const_iterator first;  ///< no job before it is left to start in this pass
@@ -104,37 +98,39 @@ class Pass {
 
   void refresh_order();
   void screen();
-  PendingReason refusal(const Shape& shape, PartitionIndex partition);
-  NodeSet members_of(const Shape& shape, PartitionIndex partition) const;
-  bool can_run(const Shape& shape, PartitionIndex partition, const NodeSet& allowed) const;
-  void enter_lane(ShapeIndex index, PartitionIndex partition);
-  void find_room(Lane::Part& part);
-  std::optional<std::vector<NodeAmount>> place_now(const Lane& lane, Lane::Part& part);
+  PendingReason refusal(NeedIndex index);
+  bool can_run(const Need& need, const NodeSet& allowed) const;
+  void enter_lane(LaneIndex index);
+  void enter_strand(LaneIndex index, NeedIndex need);
+  void find_room(Strand::Part& part);
+  std::optional<std::vector<NodeAmount>> place_now(const Strand& strand, Strand::Part& part);
   void run_queue();
-  bool skip_to_startable(Lane& lane) const;
-  bool begin_again(Lane& lane) const;
-  QueueRank rank_of(const Lane& lane) const { return {lane.tier, *lane.next}; }
-  /// A lane's position in the queue, as it was when it entered: a lane moves on only in its turn.
+  bool skip_to_startable(Strand& strand) const;
+  bool begin_again(Strand& strand) const;
+  QueueRank rank_of(const Strand& strand) const { return {strand.tier, *strand.next}; }
+  /// A strand's position in the queue, as it was when it entered: a strand moves on only in its
+  /// turn.
   struct QueuePosition {
     QueueRank rank;
     Duration time_limit;
-    std::uint32_t lane = 0;
+    std::uint32_t strand = 0;
   };
   bool goes_later(const QueuePosition& a, const QueuePosition& b) const;
-  void push(std::uint32_t lane);
+  void push(std::uint32_t strand);
   std::uint32_t pop();
-  void turn(std::uint32_t lane);
-  bool try_start(Lane& lane);
-  void commit(const Lane& lane, const Lane::Part& part, std::vector<NodeAmount> nodes);
-  bool may_reserve(Lane& lane) const;
-  std::optional<FuturePlacement> earliest_start(const Lane& lane, const Lane::Part& part);
-  bool try_start_beside_own_windows(Lane& lane);
-  void reserve(const Lane& lane);
-  NodeSet nodes_of(const Lane& lane) const;
+  void turn(std::uint32_t strand);
+  bool try_start(Strand& strand);
+  bool is_known_to_fail(const Strand& strand, const Strand::Part& part) const;
+  void remember_failure(const Strand& strand, const Strand::Part& part);
+  void commit(const Strand& strand, const Strand::Part& part, std::vector<NodeAmount> nodes);
+  bool may_reserve(Strand& strand) const;
+  std::optional<FuturePlacement> earliest_start(const Strand& strand, const Strand::Part& part);
+  bool try_start_beside_own_windows(Strand& strand);
+  void reserve(const Strand& strand);
+  NodeSet nodes_of(const Strand& strand) const;
   void claim(const NodeSet& nodes);
   void restart_queue();
   void finish();
-  void prune_memo();
   void forget_searches();
 
   const ClusterSnapshot& snapshot_;
@@ -144,15 +140,21 @@ class Pass {
   Timeline timeline_;
   std::vector<NodeIndex> changed_;  ///< nodes changed since the memo's last pass
   bool is_change_known_ = false;
-  NodeSet started_on_;  ///< nodes of this pass's starts
-  std::vector<Lane> lanes_;
+  NodeSet started_on_;                   ///< nodes of this pass's starts
+  std::vector<PendingReason> refusals_;  ///< by need; kNone: only room may be missing
+  /// By need: the shortest time limit of a job that did not start in this round. Room only shrinks,
+  /// and longer ones meet more windows.
+  std::vector<std::optional<Duration>> failed_from_;
+  bool is_beside_own_windows_ = false;  ///< the job that is placed has given up its own for that
+  std::vector<Strand> strands_;
   std::vector<QueuePosition> heap_;
   bool is_tail_ = false;                          ///< the first job has been blocked
   bool must_restart_ = false;                     ///< a job with a window started elsewhere
   std::unordered_map<JobId, Progress> progress_;  // looked up only
   NodeSet claimed_;                               ///< nodes with as many claims as the depth allows
   std::vector<std::uint32_t> claims_;
-  std::set<ShapeKey> searched_;  ///< in this pass
+  std::set<SearchKey> asked_;       ///< in this pass
+  std::set<SearchKey> remembered_;  ///< those of them whose searches leave a checkpoint
   Plan plan_;
 };
 

@@ -12,17 +12,17 @@
 
 namespace muster::sched {
 
-/// The earliest start of one shape in one partition. Requires: made and asked under one
-/// configuration, for one shape.
+/// The earliest start of jobs of one need and time limit. Requires: made and asked under one
+/// configuration, for one need and limit.
 class WindowMemo {
  public:
-  /// What the answer depends on besides the shape.
+  /// What the answer depends on besides the need.
   struct Question {
     const ClusterSnapshot& snapshot;
     const Timeline& timeline;
     const NodeSet& allowed;
     const NodeSet& started_on;           ///< by this pass: the snapshot does not know of it yet
-    Duration duration;                   ///< the shape's time limit
+    Duration duration;                   ///< the jobs' time limit
     std::vector<ReservedRoom> reserved;  ///< by windows, on `allowed`
   };
 

@@ -1,4 +1,4 @@
-// Everything that depends on names is worked out here, once for a shape and configuration: what
+// Everything that depends on names is worked out here, once for a need and configuration: what
 // comes after compares numbers. Inequalities over pools of devices are kept rather than a
 // division, because which devices a node has left changes with each job.
 

@@ -1,5 +1,5 @@
 // A resource request made ready for a cluster: names resolved to ids, constraints to node sets.
-// Compiled once per shape and configuration, used for every node looked at.
+// Compiled once per need and configuration, used for every node looked at.
 #pragma once
 
 #include <array>

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "sched/placement/need.h"
+#include "sched/placement/node_order.h"
 #include "sched/planner.h"
 #include "sched/satisfiable.h"
-#include "sched/snapshot/partition_fit.h"
 #include "sched/testing.h"
 #include "sched/timeline/timeline.h"
 

@@ -191,7 +191,7 @@ TEST(Placement, DefaultsAreThoseOfThePartitionThatIsChosen) {
   snapshot.add_pending(job);
   EXPECT_TRUE(plan(snapshot, at(0)).starts.empty())
       << "2 CPUs of 600 MiB are more than the node has";
-  // Jobs that differ in a later partition alone are of two shapes.
+  // Jobs that differ in a later partition alone are of two lanes.
   PendingJob other = job;
   other.id = JobId(2);
   other.later_requests = {with_memory(70)};
@@ -395,9 +395,9 @@ TEST(Placement, NodesWithoutGpusAreNoneOfAJobThatWantsGpus) {
   ClusterSnapshot snapshot = make_snapshot(typed_gpu_cluster());
   snapshot.advance_time(at(0));
   snapshot.add_pending(make_job(1, gpus_in_all(4, 1)));
-  const Shape& shape = snapshot.shapes()[snapshot.shape_of(JobId(1)).value()];
-  EXPECT_FALSE(shape.demand.feasible_nodes.test(NodeIndex(0)));
-  EXPECT_TRUE(shape.demand.feasible_nodes.test(NodeIndex(1)));
+  const Need& need = snapshot.need(snapshot.lane(snapshot.lane_of(JobId(1))).needs.front());
+  EXPECT_FALSE(need.nodes().test(NodeIndex(0)));
+  EXPECT_TRUE(need.nodes().test(NodeIndex(1)));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The result of a planning pass: starts, reserved windows, and for every shape that waits what
+// The result of a planning pass: starts, reserved windows, and for every need that waits what
 // stands in its way.
 //
 //   ClusterSnapshot ──Planner::plan──▶ Plan ──┬─ starts      to be committed in this order
@@ -13,6 +13,7 @@
 // is conservative backfilling.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -73,22 +74,20 @@ struct Window {
   friend bool operator==(const Window&, const Window&) = default;
 };
 
-/// A shape that still has jobs waiting, with the rank of the best of them.
+/// A lane that still has jobs waiting, with the rank of the best of them.
 struct Successor {
   QueueRank rank;
-  ShapeIndex shape;
+  LaneIndex lane;
   std::uint64_t serial = 0;
   friend bool operator==(const Successor&, const Successor&) = default;
 };
 
-/// What stands in a shape's way in one of its partitions. `refusal` is kNone while only room is
-/// missing.
-struct ShapeOutcome {
-  ShapeIndex shape;
+/// What stands in a need's way, time limits aside. `refusal` is kNone while only room is missing.
+struct NeedOutcome {
+  NeedIndex need;
   std::uint64_t serial = 0;
-  PartitionIndex partition;
   PendingReason refusal = PendingReason::kNone;
-  friend bool operator==(const ShapeOutcome&, const ShapeOutcome&) = default;
+  friend bool operator==(const NeedOutcome&, const NeedOutcome&) = default;
 };
 
 /// A plan is a value: it is made from the snapshot at `revision`, and does not change.
@@ -99,14 +98,26 @@ struct Plan {
   std::vector<Start> starts;          ///< in the order of decision
   std::vector<Window> windows;        ///< in the order of rank
   std::vector<Successor> successors;  ///< best first
-  std::vector<ShapeOutcome>
-      outcomes;              ///< rising by (shape, index of the partition in the shape's list)
+  std::vector<NeedOutcome> outcomes;  ///< rising by need
   std::uint64_t effort = 0;  ///< what placing tasks and devices at once has cost (Seeking::cost):
                              ///< no part of what was decided
   friend bool operator==(const Plan& a, const Plan& b) {
     return a.revision == b.revision && a.now == b.now && a.options == b.options &&
            a.starts == b.starts && a.windows == b.windows && a.successors == b.successors &&
            a.outcomes == b.outcomes;
+  }
+
+  /// Returns what stood in the need's way; kNone also of one that the plan did not know.
+  PendingReason refusal_of(NeedIndex need, std::uint64_t serial) const {
+    const NeedOutcome* found = outcome_of(need, serial);
+    return found == nullptr ? PendingReason::kNone : found->refusal;
+  }
+  /// Returns null of a need that the plan did not know. Cost: O(log needs).
+  const NeedOutcome* outcome_of(NeedIndex need, std::uint64_t serial) const {
+    const auto found = std::ranges::lower_bound(outcomes, need, {}, &NeedOutcome::need);
+    // The serial tells a need from one that had its place before.
+    const bool is_known = found != outcomes.end() && found->need == need && found->serial == serial;
+    return is_known ? &*found : nullptr;
   }
 
   /// Returns the job's window, or null; of several, in tiers of their own, the one that begins

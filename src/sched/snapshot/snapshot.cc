@@ -1,5 +1,5 @@
 // Each mutator brings every derived table up to date at once: free amounts, the ends in order, the
-// ready jobs of each shape, and the logs of what changed, from which memos tell what of theirs
+// ready jobs of each lane, and the logs of what changed, from which memos tell what of theirs
 // still holds. The revision is raised first, so that the logs name the state that has the change.
 
 #include "sched/snapshot/snapshot.h"
@@ -8,8 +8,6 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "sched/placement/fit.h"
-#include "sched/placement/select.h"
 
 namespace muster::sched {
 namespace {
@@ -28,17 +26,10 @@ void add_texts(Hasher& hasher, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) hasher.add(text);
 }
 
-/// Equal shapes hash equally; unequal ones are told apart by comparison.
-std::uint64_t shape_hash(const PendingJob& job) {
-  const ResourceRequest& r = *job.request;
+/// Equal needs hash equally; unequal ones are told apart by comparison.
+std::uint64_t need_hash(const ResourceRequest& r, PartitionIndex partition) {
   Hasher hasher;
-  for (const auto& later : job.later_requests) {
-    hasher.add(later->memory_scope)
-        .add(later->memory_mib)
-        .add(later->is_exclusive)
-        .add(later->cpus_per_gpu);
-  }
-  hasher.add(job.time_limit.microseconds()).add(r.min_nodes).add(r.max_nodes).add(r.task_count);
+  hasher.add(partition.value()).add(r.min_nodes).add(r.max_nodes).add(r.task_count);
   hasher.add(r.tasks_per_node).add(r.cpus_per_task).add(r.min_cpus_per_node).add(r.cpus_per_gpu);
   hasher.add(r.tasks_per_gpu).add(r.memory_scope).add(r.memory_mib).add(r.is_exclusive);
   add_amounts(hasher, r.gres_per_node);
@@ -47,56 +38,38 @@ std::uint64_t shape_hash(const PendingJob& job) {
   for (const auto& alternative : r.features.alternatives) add_texts(hasher, alternative);
   add_texts(hasher, r.required_nodes);
   add_texts(hasher, r.excluded_nodes);
-  for (const PartitionIndex partition : job.partitions) hasher.add(partition.value());
   return hasher.digest();
 }
 
-bool has_shape(const Shape& shape, const PendingJob& job) {
-  if (shape.time_limit != job.time_limit || shape.partitions != job.partitions) return false;
-  const auto is_same = [](const Demand& demand,
-                          const std::shared_ptr<const ResourceRequest>& request) {
-    return demand.request == request || *demand.request == *request;
-  };
-  return is_same(shape.demand, job.request) &&
-         std::ranges::equal(shape.later_demands, job.later_requests, is_same);
+std::uint64_t lane_hash(const std::vector<NeedIndex>& needs, Duration time_limit) {
+  Hasher hasher;
+  hasher.add(time_limit.microseconds());
+  for (const NeedIndex need : needs) hasher.add(need.value());
+  return hasher.digest();
 }
 
-/// Takes away the nodes that could not carry one task, with a share of each per-job need, even when
-/// empty.
-void restrict_to_capable(Demand& demand, const ClusterInventory& inventory) {
-  // Without the quota of a partition: the set holds for all of them.
-  const Fitter fitter(inventory, demand, {demand.request->is_exclusive, std::nullopt});
-  std::vector<bool> is_capable;
-  for (const NodeIndex like : inventory.classes)
-    is_capable.push_back(candidate_at(fitter, like, inventory.total.at(like)).has_value());
-  NodeSet capable = demand.feasible_nodes;
-  demand.feasible_nodes.for_each([&](NodeIndex node) {
-    if (!is_capable[inventory.class_of[node.value()]]) capable.reset(node);
-  });
-  demand.feasible_nodes = std::move(capable);
-}
-
-Demand compile(const std::shared_ptr<const ResourceRequest>& request,
-               const ClusterInventory& inventory) {
-  Demand demand = Demand::compile(request, inventory);
-  if (demand.has_unknown_name) {
-    demand.feasible_nodes = NodeSet(inventory.node_count());
-  } else {
-    restrict_to_capable(demand, inventory);
+/// Where to put a new entry of a table whose places are used again.
+template <class Index, class Entry>
+Index vacant_place(std::vector<Index>& vacant, std::vector<Entry>& table) {
+  if (vacant.empty()) {
+    vacant.push_back(Index(static_cast<std::uint32_t>(table.size())));
+    table.emplace_back();
   }
-  return demand;
+  const Index index = vacant.back();
+  vacant.pop_back();
+  return index;
+}
+
+template <class Index>
+void forget_entry(std::unordered_map<std::uint64_t, std::vector<Index>>& by_hash,
+                  std::uint64_t hash, Index index) {
+  const auto found = by_hash.find(hash);
+  CHECK(found != by_hash.end());
+  std::erase(found->second, index);
+  if (found->second.empty()) by_hash.erase(found);
 }
 
 }  // namespace
-
-const Demand& Shape::demand_in(PartitionIndex partition) const {
-  if (later_demands.empty()) return demand;
-  const auto found = std::ranges::find(partitions, partition);
-  CHECK(found != partitions.end(), "partition {} is none of the shape's", partition.value());
-  return found == partitions.begin()
-             ? demand
-             : later_demands[static_cast<std::size_t>(found - partitions.begin()) - 1];
-}
 
 std::uint32_t PendingJob::startable_count() const {
   if (throttle == 0) return element_count;
@@ -143,13 +116,16 @@ void ClusterSnapshot::set_cluster(ClusterConfig config) {
   for (const ExpectedEnd& end : ends_) {
     for (NodeAmount& amount : slots_[end.slot].nodes) allocate(end.slot, amount);
   }
-  for (Shape& shape : shapes_) {
-    if (shape.serial == 0) continue;
-    // Under a new number, so that nothing is believed that a plan or memo knows of the shape.
-    shape.serial = next_serial_++;
-    shape.demand = compile(shape.demand.request, *inventory_);
-    for (Demand& later : shape.later_demands) later = compile(later.request, *inventory_);
-    shape.reach = reach_of(shape);
+  // Under new numbers, so that nothing is believed that a plan or memo knows of them.
+  for (Need& need : needs_) {
+    if (need.serial == 0) continue;
+    const std::uint32_t lane_count = need.lane_count;
+    need = Need::compile(need.demand.request, need.partition, *inventory_);
+    need.serial = next_serial_++;
+    need.lane_count = lane_count;
+  }
+  for (Lane& lane : lanes_) {
+    if (lane.serial != 0) lane.serial = next_serial_++;
   }
 }
 
@@ -178,65 +154,77 @@ ClusterSnapshot::PendingRecord& ClusterSnapshot::pending_record(JobId job) {
   return found->second;
 }
 
-ShapeIndex ClusterSnapshot::enter_shape(const PendingJob& job) {
-  std::vector<ShapeIndex>& known = shapes_by_hash_[shape_hash(job)];
-  for (const ShapeIndex index : known) {
-    // Equal hashes do not make equal shapes.
-    if (!has_shape(shapes_[index.value()], job)) continue;
-    ++shapes_[index.value()].job_count;
+NeedIndex ClusterSnapshot::enter_need(const std::shared_ptr<const ResourceRequest>& request,
+                                      PartitionIndex partition) {
+  std::vector<NeedIndex>& known = needs_by_hash_[need_hash(*request, partition)];
+  for (const NeedIndex index : known) {
+    Need& need = needs_[index.value()];
+    // Equal hashes do not make equal needs.
+    const bool is_same = need.demand.request == request || need.request() == *request;
+    if (need.partition != partition || !is_same) continue;
+    ++need.lane_count;
     return index;
   }
-  if (vacant_shapes_.empty()) {
-    vacant_shapes_.push_back(ShapeIndex(static_cast<std::uint32_t>(shapes_.size())));
-    shapes_.emplace_back();
-  }
-  const ShapeIndex index = vacant_shapes_.back();
-  vacant_shapes_.pop_back();
-  std::vector<Demand> later;
-  for (const auto& request : job.later_requests) later.push_back(compile(request, *inventory_));
-  shapes_[index.value()] = {next_serial_++,
-                            job.time_limit,
-                            job.partitions,
-                            compile(job.request, *inventory_),
-                            std::move(later),
-                            NodeSet(),
-                            {},
-                            1};
-  shapes_[index.value()].reach = reach_of(shapes_[index.value()]);
+  const NeedIndex index = vacant_place(vacant_needs_, needs_);
+  Need& need = needs_[index.value()];
+  need = Need::compile(request, partition, *inventory_);
+  need.serial = next_serial_++;
+  need.lane_count = 1;
   known.push_back(index);
   return index;
 }
 
-NodeSet ClusterSnapshot::reach_of(const Shape& shape) const {
-  NodeSet reach(node_count());
-  for (const PartitionIndex partition : shape.partitions) {
-    // The partition may be gone: what waits only there reaches no node.
-    if (partition.value() >= config().partitions.size()) continue;
-    reach |= shape.demand_in(partition).feasible_nodes & partition_nodes(partition);
-  }
-  return reach;
+void ClusterSnapshot::leave_need(NeedIndex index) {
+  Need& need = needs_[index.value()];
+  CHECK(need.lane_count > 0);
+  if (--need.lane_count > 0) return;
+  forget_entry(needs_by_hash_, need_hash(need.request(), need.partition), index);
+  need = {};
+  vacant_needs_.push_back(index);
 }
 
-void ClusterSnapshot::leave_shape(ShapeIndex index) {
-  Shape& shape = shapes_[index.value()];
-  CHECK(shape.job_count > 0);
-  if (--shape.job_count > 0) return;
-  // The hash is not stored: it is worked out once more from what the shape has.
-  PendingJob key;
-  key.request = shape.demand.request;
-  for (const Demand& later : shape.later_demands) key.later_requests.push_back(later.request);
-  key.partitions = shape.partitions;
-  key.time_limit = shape.time_limit;
-  const auto found = shapes_by_hash_.find(shape_hash(key));
-  CHECK(found != shapes_by_hash_.end());
-  std::erase(found->second, index);
-  if (found->second.empty()) shapes_by_hash_.erase(found);
-  shape = {};
-  vacant_shapes_.push_back(index);
+LaneIndex ClusterSnapshot::enter_lane(const PendingJob& job) {
+  std::vector<NeedIndex> needs;
+  for (std::size_t i = 0; i < job.partitions.size(); ++i) {
+    const auto& request =
+        i == 0 || job.later_requests.empty() ? job.request : job.later_requests[i - 1];
+    needs.push_back(enter_need(request, job.partitions[i]));
+  }
+  std::vector<LaneIndex>& known = lanes_by_hash_[lane_hash(needs, job.time_limit)];
+  for (const LaneIndex index : known) {
+    Lane& lane = lanes_[index.value()];
+    // Equal hashes do not make equal lanes.
+    if (lane.time_limit != job.time_limit || lane.needs != needs) continue;
+    // The lane counts once among those of a need, however many jobs it has.
+    for (const NeedIndex need : needs) leave_need(need);
+    ++lane.job_count;
+    return index;
+  }
+  const LaneIndex index = vacant_place(vacant_lanes_, lanes_);
+  lanes_[index.value()] = {next_serial_++, job.time_limit, std::move(needs), {}, 1};
+  known.push_back(index);
+  return index;
+}
+
+void ClusterSnapshot::leave_lane(LaneIndex index) {
+  Lane& lane = lanes_[index.value()];
+  CHECK(lane.job_count > 0);
+  if (--lane.job_count > 0) return;
+  forget_entry(lanes_by_hash_, lane_hash(lane.needs, lane.time_limit), index);
+  for (const NeedIndex need : lane.needs) leave_need(need);
+  lane = {};
+  vacant_lanes_.push_back(index);
+}
+
+const Need& ClusterSnapshot::need_in(const Lane& lane, PartitionIndex partition) const {
+  const auto found = std::ranges::find(
+      lane.needs, partition, [this](NeedIndex need) { return this->need(need).partition; });
+  CHECK(found != lane.needs.end(), "partition {} is none of the lane's", partition.value());
+  return need(*found);
 }
 
 void ClusterSnapshot::withdraw_ready(PendingRecord& record) {
-  if (record.is_ready) shapes_[record.shape.value()].ready.erase(record.job.rank());
+  if (record.is_ready) lanes_[record.lane.value()].ready.erase(record.job.rank());
   record.is_ready = false;
   // Whether it is there or not: a job is in one of the two sets at most.
   later_.erase({record.job.eligible_time, record.job.id});
@@ -250,7 +238,7 @@ void ClusterSnapshot::refresh_ready(PendingRecord& record) {
     return;
   }
   if (job.hold != PendingReason::kNone || job.startable_count() == 0) return;
-  shapes_[record.shape.value()].ready.insert(job.rank());
+  lanes_[record.lane.value()].ready.insert(job.rank());
   record.is_ready = true;
   record.ready_revision = revision_;
   ready_log_.add(revision_, job.id);
@@ -264,9 +252,9 @@ void ClusterSnapshot::add_pending(PendingJob job) {
         job.partitions.size());
   ++revision_;
   const JobId id = job.id;
-  const ShapeIndex shape = enter_shape(job);
+  const LaneIndex lane = enter_lane(job);
   const auto [place, is_new] =
-      pending_.try_emplace(id, PendingRecord{std::move(job), shape, false, 0});
+      pending_.try_emplace(id, PendingRecord{std::move(job), lane, false, 0});
   CHECK(is_new, "job {} is pending already", id.value());
   refresh_ready(place->second);
 }
@@ -275,7 +263,7 @@ void ClusterSnapshot::remove_pending(JobId job) {
   ++revision_;
   PendingRecord& record = pending_record(job);
   withdraw_ready(record);
-  leave_shape(record.shape);
+  leave_lane(record.lane);
   pending_.erase(job);
 }
 
@@ -427,10 +415,10 @@ const RunningJob* ClusterSnapshot::find_running(JobId job) const {
   return found == running_.end() ? nullptr : &slots_[found->second];
 }
 
-ShapeIndex ClusterSnapshot::shape_of(JobId pending_job) const {
+LaneIndex ClusterSnapshot::lane_of(JobId pending_job) const {
   const auto found = pending_.find(pending_job);
   CHECK(found != pending_.end(), "job {} is not pending", pending_job.value());
-  return found->second.shape;
+  return found->second.lane;
 }
 
 std::uint64_t ClusterSnapshot::ready_revision(JobId pending_job) const {

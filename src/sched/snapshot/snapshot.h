@@ -23,6 +23,7 @@
 #include "model/resource_request.h"
 #include "sched/placement/amounts.h"
 #include "sched/placement/demand.h"
+#include "sched/placement/need.h"
 #include "sched/placement/node_set.h"
 #include "sched/priority/rank.h"
 
@@ -66,27 +67,18 @@ struct RunningJob {
   TimePoint end;  ///< expected: start + time limit; never: no limit
 };
 
-/// A shape's index in the snapshot's table; indices are used again, serials never.
-using ShapeIndex = Id<struct ShapeTag, std::uint32_t>;
+/// A lane's index in the snapshot's table; indices are used again, serials never.
+using LaneIndex = Id<struct LaneTag, std::uint32_t>;
 
-/// Pending jobs with equal requests, partitions and time limit: feasibility is worked out once for
-/// all of them.
-struct Shape {
+/// Pending jobs with equal needs and time limit: where one of them does not start, those behind it
+/// do not.
+struct Lane {
   std::uint64_t serial =
-      0;  ///< unlike that of every other shape there ever was; 0: the entry is vacant
+      0;  ///< unlike that of every other lane there ever was; 0: the entry is vacant
   Duration time_limit;
-  PartitionList partitions;
-  /// The demand in the first partition. `demand.feasible_nodes`: nodes that can carry at least one
-  /// task when empty.
-  Demand demand;
-  /// The demands in the partitions after the first, where one of them differs; else empty.
-  std::vector<Demand> later_demands;
-  NodeSet
-      reach;  ///< nodes of any of its partitions that can carry at least one task there when empty
-  std::set<Rank> ready;         ///< jobs that could start if there were room, best first
-  std::uint32_t job_count = 0;  ///< all its jobs, ready or not
-  /// Returns the demand in one partition. Requires: `partition` is one of `partitions`.
-  const Demand& demand_in(PartitionIndex partition) const;
+  std::vector<NeedIndex> needs;  ///< one per partition, as the jobs name them
+  std::set<Rank> ready;          ///< jobs that could start if there were room, best first
+  std::uint32_t job_count = 0;   ///< all its jobs, ready or not
 };
 
 /// One entry per running job in the order in which they are expected to end.
@@ -120,7 +112,7 @@ class ClusterSnapshot {
   // job or node is a bug of the caller (CHECK), as is a second job of one id.
 
   /// Replaces the configuration; what runs and waits stays. Requires: nodes keep their indices and
-  /// partitions theirs as long as jobs refer to them. Cost: O(nodes * (shapes + kinds)). New nodes
+  /// partitions theirs as long as jobs refer to them. Cost: O(nodes * (needs + kinds)). New nodes
   /// are in no condition.
   void set_cluster(ClusterConfig config);
   /// Sets a node's conditions. `bits` of node_condition; a node with any of kNoNewWork gets no new
@@ -129,7 +121,7 @@ class ClusterSnapshot {
   /// Advances the time: jobs whose eligible_time is reached become ready. `now` never goes back.
   void advance_time(TimePoint now);
 
-  /// Adds a job that waits. Cost: O(log n); the first job of a shape O(nodes).
+  /// Adds a job that waits. Cost: O(log n); the first job of a need O(nodes).
   void add_pending(PendingJob job);
   void remove_pending(JobId job);
   /// Replaces all attributes of the job of that id.
@@ -166,10 +158,14 @@ class ClusterSnapshot {
   const RunningJob* find_running(JobId job) const;
   std::size_t pending_count() const { return pending_.size(); }
   std::size_t running_count() const { return running_.size(); }
-  ShapeIndex shape_of(JobId pending_job) const;
-  const Shape& shape(ShapeIndex index) const { return shapes_[index.value()]; }
-  /// Returns the whole table, vacant entries (serial 0) included.
-  std::span<const Shape> shapes() const { return shapes_; }
+  LaneIndex lane_of(JobId pending_job) const;
+  const Lane& lane(LaneIndex index) const { return lanes_[index.value()]; }
+  const Need& need(NeedIndex index) const { return needs_[index.value()]; }
+  /// Return the whole tables, vacant entries (serial 0) included.
+  std::span<const Lane> lanes() const { return lanes_; }
+  std::span<const Need> needs() const { return needs_; }
+  /// Returns the lane's need in one of its partitions (CHECK).
+  const Need& need_in(const Lane& lane, PartitionIndex partition) const;
 
   /// Returns the expected ends, rising by (end, job).
   const std::vector<ExpectedEnd>& ends() const { return ends_; }
@@ -200,7 +196,7 @@ class ClusterSnapshot {
  private:
   struct PendingRecord {
     PendingJob job;
-    ShapeIndex shape;
+    LaneIndex lane;
     bool is_ready = false;
     std::uint64_t ready_revision = 0;
   };
@@ -214,9 +210,11 @@ class ClusterSnapshot {
 
   PendingRecord& pending_record(JobId job);
   std::uint32_t running_slot_of(JobId job) const;
-  ShapeIndex enter_shape(const PendingJob& job);
-  void leave_shape(ShapeIndex index);
-  NodeSet reach_of(const Shape& shape) const;
+  NeedIndex enter_need(const std::shared_ptr<const ResourceRequest>& request,
+                       PartitionIndex partition);
+  void leave_need(NeedIndex index);
+  LaneIndex enter_lane(const PendingJob& job);
+  void leave_lane(LaneIndex index);
   void refresh_ready(PendingRecord& record);
   void withdraw_ready(PendingRecord& record);
   void allocate(std::uint32_t slot, NodeAmount& amount);
@@ -234,9 +232,12 @@ class ClusterSnapshot {
 
   std::unordered_map<JobId, PendingRecord> pending_;  // looked up, never iterated towards a result
   std::unordered_map<JobId, std::uint32_t> running_;
-  std::unordered_map<std::uint64_t, std::vector<ShapeIndex>> shapes_by_hash_;
-  std::vector<Shape> shapes_;
-  std::vector<ShapeIndex> vacant_shapes_;
+  std::unordered_map<std::uint64_t, std::vector<NeedIndex>> needs_by_hash_;
+  std::vector<Need> needs_;
+  std::vector<NeedIndex> vacant_needs_;
+  std::unordered_map<std::uint64_t, std::vector<LaneIndex>> lanes_by_hash_;
+  std::vector<Lane> lanes_;
+  std::vector<LaneIndex> vacant_lanes_;
   std::uint64_t next_serial_ = 1;
   std::set<std::pair<TimePoint, JobId>> later_;  ///< eligible_time not reached
   std::vector<RunningJob> slots_;

@@ -17,7 +17,7 @@ NodeAmount amount(std::uint32_t node, std::uint32_t cpus, std::uint64_t memory_m
 }
 bool is_ready(const ClusterSnapshot& snapshot, std::uint32_t job) {
   const PendingJob* pending = snapshot.find_pending(JobId(job));
-  return snapshot.shape(snapshot.shape_of(JobId(job))).ready.contains(pending->rank());
+  return snapshot.lane(snapshot.lane_of(JobId(job))).ready.contains(pending->rank());
 }
 ClusterSnapshot two_nodes() {
   ClusterSnapshot snapshot = make_snapshot(make_cluster(equal_nodes(2, 4)));
@@ -27,49 +27,66 @@ ClusterSnapshot two_nodes() {
 
 // ---- what waits ----
 
-TEST(Snapshot, EqualRequestsAreOneShape) {
+TEST(Snapshot, EqualNeedsAndTimeLimitsAreOneLane) {
   ClusterSnapshot snapshot = two_nodes();
   snapshot.add_pending(make_job(1, tasks(2)));
   snapshot.add_pending(make_job(2, tasks(2)));
   snapshot.add_pending(make_job(3, tasks(3)));
   snapshot.add_pending(make_job(4, tasks(2), 99));
-  const ShapeIndex first = snapshot.shape_of(JobId(1));
-  EXPECT_EQ(snapshot.shape_of(JobId(2)), first);
-  EXPECT_NE(snapshot.shape_of(JobId(3)), first);
-  EXPECT_NE(snapshot.shape_of(JobId(4)), first) << "another time limit";
-  EXPECT_EQ(snapshot.shape(first).job_count, 2U);
-  EXPECT_EQ(snapshot.shape(first).ready.begin()->job, JobId(1));
+  const LaneIndex first = snapshot.lane_of(JobId(1));
+  EXPECT_EQ(snapshot.lane_of(JobId(2)), first);
+  EXPECT_NE(snapshot.lane_of(JobId(3)), first);
+  EXPECT_NE(snapshot.lane_of(JobId(4)), first) << "another time limit";
+  EXPECT_EQ(snapshot.lane(snapshot.lane_of(JobId(4))).needs, snapshot.lane(first).needs)
+      << "and the same need";
+  EXPECT_EQ(snapshot.lane(first).job_count, 2U);
+  EXPECT_EQ(snapshot.lane(first).ready.begin()->job, JobId(1));
   EXPECT_EQ(snapshot.pending_count(), 4U);
 }
 
-TEST(Snapshot, AShapesPlaceIsUsedAgainUnderANewSerial) {
+TEST(Snapshot, PlacesAreUsedAgainUnderNewSerials) {
   ClusterSnapshot snapshot = two_nodes();
   snapshot.add_pending(make_job(1, tasks(2)));
-  const ShapeIndex place = snapshot.shape_of(JobId(1));
-  const std::uint64_t serial = snapshot.shape(place).serial;
+  const LaneIndex lane = snapshot.lane_of(JobId(1));
+  const NeedIndex need = snapshot.lane(lane).needs.front();
+  const std::uint64_t lane_serial = snapshot.lane(lane).serial;
+  const std::uint64_t need_serial = snapshot.need(need).serial;
+  snapshot.add_pending(make_job(2, tasks(2), 99));
+  EXPECT_EQ(snapshot.need(need).lane_count, 2U);
   snapshot.remove_pending(JobId(1));
-  EXPECT_EQ(snapshot.shape(place).serial, 0U) << "vacant";
-  snapshot.add_pending(make_job(2, tasks(2)));
-  EXPECT_EQ(snapshot.shape_of(JobId(2)), place);
-  EXPECT_GT(snapshot.shape(place).serial, serial);
+  EXPECT_EQ(snapshot.lane(lane).serial, 0U) << "vacant";
+  EXPECT_EQ(snapshot.need(need).serial, need_serial) << "another lane has it";
+  snapshot.remove_pending(JobId(2));
+  EXPECT_EQ(snapshot.need(need).serial, 0U) << "vacant";
+  snapshot.add_pending(make_job(3, tasks(2), 99));
+  EXPECT_EQ(snapshot.lane(snapshot.lane_of(JobId(3))).needs.front(), need);
+  EXPECT_GT(snapshot.need(need).serial, need_serial);
+  EXPECT_GT(snapshot.lane(snapshot.lane_of(JobId(3))).serial, lane_serial);
 }
 
-TEST(Snapshot, AShapeReachesTheNodesThatCouldCarryATask) {
+TEST(Snapshot, ALaneHasANeedInEachOfItsPartitions) {
   ClusterConfig config = make_cluster({make_node("n0", 2), make_node("n1", 8)});
   config.partitions.push_back(make_partition("small", {0}));
   ClusterSnapshot snapshot = make_snapshot(config);
   PendingJob job = make_job(1, tasks(1, 4));
   job.partitions = {PartitionIndex(0), PartitionIndex(1)};
   snapshot.add_pending(job);
-  const Shape& shape = snapshot.shape(snapshot.shape_of(JobId(1)));
-  EXPECT_EQ(shape.reach.first(9), std::vector{NodeIndex(1)});
-  EXPECT_EQ(&shape.demand_in(PartitionIndex(1)), &shape.demand);
+  const auto nodes_in = [&](std::uint32_t id, std::uint32_t partition) {
+    return snapshot.need_in(snapshot.lane(snapshot.lane_of(JobId(id))), PartitionIndex(partition))
+        .nodes()
+        .first(9);
+  };
+  EXPECT_EQ(nodes_in(1, 0), std::vector{NodeIndex(1)});
+  EXPECT_EQ(nodes_in(1, 1), std::vector<NodeIndex>());
   job.id = JobId(2);
   job.later_requests = {std::make_shared<const ResourceRequest>(tasks(1, 2))};
   snapshot.add_pending(job);
-  const Shape& other = snapshot.shape(snapshot.shape_of(JobId(2)));
-  EXPECT_EQ(other.reach.first(9), (std::vector{NodeIndex(0), NodeIndex(1)}));
-  EXPECT_EQ(other.demand_in(PartitionIndex(1)).request->cpus_per_task, 2U);
+  EXPECT_EQ(nodes_in(2, 0), std::vector{NodeIndex(1)});
+  EXPECT_EQ(nodes_in(2, 1), std::vector{NodeIndex(0)});
+  const Lane& lane = snapshot.lane(snapshot.lane_of(JobId(2)));
+  EXPECT_EQ(lane.needs.front(), snapshot.lane(snapshot.lane_of(JobId(1))).needs.front());
+  EXPECT_EQ(snapshot.need_in(lane, PartitionIndex(1)).request().cpus_per_task, 2U);
+  EXPECT_DEATH((void)snapshot.need_in(lane, PartitionIndex(2)), "none of the lane's");
 }
 
 TEST(Snapshot, AJobIsReadyWhenNothingButRoomIsMissing) {
@@ -129,8 +146,7 @@ TEST(Snapshot, ANewPriorityIsANewRankAndIsLogged) {
   snapshot.add_pending(make_job(2, tasks(1)));
   const std::uint64_t before = snapshot.revision();
   snapshot.set_priority(JobId(2), 5);
-  const Shape& shape = snapshot.shape(snapshot.shape_of(JobId(1)));
-  EXPECT_EQ(shape.ready.begin()->job, JobId(2));
+  EXPECT_EQ(snapshot.lane(snapshot.lane_of(JobId(1))).ready.begin()->job, JobId(2));
   ASSERT_EQ(snapshot.ready_since(before)->size(), 1U);
   EXPECT_EQ(snapshot.ready_since(before)->front().second, JobId(2));
   EXPECT_EQ(snapshot.ready_revision(JobId(2)), snapshot.revision());
@@ -219,15 +235,20 @@ TEST(Snapshot, ANewConfigurationKeepsWhatRunsWaitsAndIsDown) {
   snapshot.start_job({JobId(1), PartitionIndex(0), {amount(1, 3)}, at(50)});
   snapshot.add_pending(make_job(2, tasks(1, 6)));
   snapshot.set_node_conditions(NodeIndex(0), node_condition::kDrain);
-  EXPECT_TRUE(snapshot.shape(snapshot.shape_of(JobId(2))).reach.empty());
-  const std::uint64_t serial = snapshot.shape(snapshot.shape_of(JobId(2))).serial;
+  const LaneIndex lane = snapshot.lane_of(JobId(2));
+  const NeedIndex need = snapshot.lane(lane).needs.front();
+  EXPECT_TRUE(snapshot.need(need).nodes().empty());
+  const std::uint64_t lane_serial = snapshot.lane(lane).serial;
+  const std::uint64_t need_serial = snapshot.need(need).serial;
   snapshot.set_cluster(make_cluster(equal_nodes(3, 8)));
   EXPECT_EQ(snapshot.free().at(NodeIndex(1)).cpus, 5);
   EXPECT_EQ(snapshot.free().at(NodeIndex(2)).cpus, 8);
   EXPECT_FALSE(snapshot.usable().test(NodeIndex(0)));
   EXPECT_TRUE(snapshot.usable().test(NodeIndex(2)));
-  EXPECT_EQ(snapshot.shape(snapshot.shape_of(JobId(2))).reach.count(), 3U);
-  EXPECT_GT(snapshot.shape(snapshot.shape_of(JobId(2))).serial, serial);
+  EXPECT_EQ(snapshot.need(need).nodes().count(), 3U);
+  EXPECT_EQ(snapshot.need(need).lane_count, 1U);
+  EXPECT_GT(snapshot.need(need).serial, need_serial);
+  EXPECT_GT(snapshot.lane(lane).serial, lane_serial);
   EXPECT_EQ(snapshot.config_revision(), snapshot.revision());
   snapshot.set_cluster(make_cluster(equal_nodes(3, 2)));
   EXPECT_EQ(snapshot.free().at(NodeIndex(1)).cpus, -1) << "smaller than what runs there";

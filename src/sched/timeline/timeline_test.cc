@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "sched/snapshot/partition_fit.h"
+#include "sched/placement/node_order.h"
 #include "sched/testing.h"
 
 namespace muster::sched {

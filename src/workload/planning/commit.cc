@@ -1,5 +1,5 @@
 // The planner counts, commit chooses: numbers of CPUs and devices are no matter of planning, so
-// that jobs of one shape are alike to it. The lowest numbers first, for the same result in every
+// that jobs of one need are alike to it. The lowest numbers first, for the same result in every
 // replay.
 #include "workload/planning/commit.h"
 

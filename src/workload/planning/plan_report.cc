@@ -1,4 +1,4 @@
-// The words of all waiting jobs are kept from plan to plan, and a plan touches only those of shapes
+// The words of all waiting jobs are kept from plan to plan, and a plan touches only those of lanes
 // whose word changed. Pages are shared with the reports that queries read, and copied when written.
 #include "workload/planning/plan_report.h"
 
@@ -51,24 +51,24 @@ std::optional<Reasons> PlanReport::find(JobId job) const {
   return reasons;
 }
 
-/// The best of a shape may wait for room; those behind it wait for it.
-void PlanReporter::report_shape(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan,
-                                std::size_t place) {
-  const sched::Shape& shape = snapshot.shapes()[place];
+/// The best of a lane may wait for room; those behind it wait for it.
+void PlanReporter::report_lane(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan,
+                               std::size_t place) {
+  const sched::Lane& lane = snapshot.lanes()[place];
   Reported& before = reported_[place];
-  if (shape.serial == 0 || shape.ready.empty()) {
+  if (lane.ready.empty()) {
     before = {};
     return;
   }
   Reported now;
-  now.serial = shape.serial;
-  now.first = shape.ready.begin()->job;
+  now.serial = lane.serial;
+  now.first = lane.ready.begin()->job;
   now.first_word = sched::reason_word(snapshot, plan, now.first);
   now.behind_word =
       now.first_word == PendingReason::kResources ? PendingReason::kPriority : now.first_word;
-  // The word for all of the shape's jobs is another one: each of them is reported.
+  // The word for all of the lane's jobs is another one: each of them is reported.
   if (now.serial != before.serial || now.behind_word != before.behind_word) {
-    for (const sched::Rank& rank : shape.ready) words_.set(rank.job, now.behind_word);
+    for (const sched::Rank& rank : lane.ready) words_.set(rank.job, now.behind_word);
     // Only the best has changed: the one before it is one of many now.
   } else if (before.first != now.first && words_.of(before.first) != now.behind_word) {
     words_.set(before.first, now.behind_word);
@@ -90,24 +90,23 @@ void PlanReporter::forget_what_is_old() {
 std::shared_ptr<const PlanReport> PlanReporter::report(const sched::ClusterSnapshot& snapshot,
                                                        const sched::Plan& plan, Seq seq) {
   const auto fresh = snapshot.ready_since(revision_);
-  // The snapshot's list of new jobs does not reach back so far: every shape is reported anew.
+  // The snapshot's list of new jobs does not reach back so far: every lane is reported anew.
   if (!fresh) reported_.clear();  // too long ago to tell
   forget_what_is_old();
-  reported_.resize(snapshot.shapes().size());
+  reported_.resize(snapshot.lanes().size());
   const auto report_behind = [&](JobId job) {
     if (snapshot.find_pending(job) == nullptr) return;
-    const sched::ShapeIndex shape = snapshot.shape_of(job);
-    const Reported& reported = reported_[shape.value()];
-    if (reported.serial == snapshot.shape(shape).serial) words_.set(job, reported.behind_word);
+    const sched::LaneIndex lane = snapshot.lane_of(job);
+    const Reported& reported = reported_[lane.value()];
+    if (reported.serial == snapshot.lane(lane).serial) words_.set(job, reported.behind_word);
   };
-  // Jobs with windows in the last report had words of their own: they get their shape's again.
+  // Jobs with windows in the last report had words of their own: they get their lane's again.
   for (const JobId job : std::exchange(windowed_, {})) report_behind(job);
   if (fresh) {
     for (const auto& [revision, job] : *fresh) report_behind(job);
   }
   revision_ = snapshot.revision();
-  for (std::size_t place = 0; place < reported_.size(); ++place)
-    report_shape(snapshot, plan, place);
+  for (std::size_t place = 0; place < reported_.size(); ++place) report_lane(snapshot, plan, place);
   if (pages_at_first_ == 0) pages_at_first_ = words_.page_count();
   auto report = std::make_shared<PlanReport>();
   report->seq = seq;
@@ -121,7 +120,7 @@ std::shared_ptr<const PlanReport> PlanReporter::report(const sched::ClusterSnaps
     shown.start = window.start;
     shown.nodes.clear();
     for (const sched::NodeAmount& amount : window.nodes) shown.nodes.push_back(amount.node);
-    // Whoever has a window waits for room, however many of its shape go before it.
+    // Whoever has a window waits for room, however many of its lane go before it.
     words_.set(window.job, sched::reason_word(snapshot, plan, window.job));
     windowed_.push_back(window.job);
   }

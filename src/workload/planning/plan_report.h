@@ -55,28 +55,28 @@ struct PlanReport {
 /// Makes the report of each plan from the one before: only what changed is looked at.
 class PlanReporter {
  public:
-  /// Makes the report of a plan. Requires: plans of one snapshot, in their order. Cost: O(shapes +
-  /// windows + jobs that became ready or whose shape's word changed).
+  /// Makes the report of a plan. Requires: plans of one snapshot, in their order. Cost: O(lanes +
+  /// windows + jobs that became ready or whose lane's word changed).
   std::shared_ptr<const PlanReport> report(const sched::ClusterSnapshot& snapshot,
                                            const sched::Plan& plan, Seq seq);
 
  private:
-  /// What was last reported of the jobs of a shape.
+  /// What was last reported of the jobs of a lane.
   struct Reported {
     std::uint64_t serial = 0;
     JobId first;
     PendingReason first_word = PendingReason::kNone;
     PendingReason behind_word = PendingReason::kNone;
   };
-  void report_shape(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan,
-                    std::size_t place);
+  void report_lane(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan,
+                   std::size_t place);
 
   void forget_what_is_old();
 
   JobWords words_;
   std::size_t pages_at_first_ = 0;
   std::vector<JobId> windowed_;     ///< in the report before
-  std::vector<Reported> reported_;  ///< by the shape's index
+  std::vector<Reported> reported_;  ///< by the lane's index
   std::uint64_t revision_ = 0;
 };
 

@@ -65,10 +65,10 @@ struct Site {
 
 /// As its definition has it, for every job by itself.
 PendingReason word_of(const sched::ClusterSnapshot& snapshot, const sched::Plan& plan, JobId job) {
-  const sched::Shape& shape = snapshot.shape(snapshot.shape_of(job));
+  const sched::Lane& lane = snapshot.lane(snapshot.lane_of(job));
   if (plan.window_of(job) != nullptr) return sched::reason_word(snapshot, plan, job);
-  const PendingReason first = sched::reason_word(snapshot, plan, shape.ready.begin()->job);
-  if (shape.ready.begin()->job == job) return first;
+  const PendingReason first = sched::reason_word(snapshot, plan, lane.ready.begin()->job);
+  if (lane.ready.begin()->job == job) return first;
   return first == PendingReason::kResources ? PendingReason::kPriority : first;
 }
 
@@ -87,9 +87,8 @@ TEST_P(PlanReports, SayOfEveryJobWhatALookAtAllOfThemWould) {
     site.snapshot.advance_time(now);
     const sched::Plan plan = site.planner.plan(site.snapshot, now, options);
     const auto report = reporter.report(site.snapshot, plan, Seq(round));
-    for (const sched::Shape& shape : site.snapshot.shapes()) {
-      if (shape.serial == 0) continue;
-      for (const sched::Rank& rank : shape.ready) {
+    for (const sched::Lane& lane : site.snapshot.lanes()) {
+      for (const sched::Rank& rank : lane.ready) {
         const auto told = report->find(rank.job);
         ASSERT_TRUE(told.has_value()) << "job " << rank.job.value() << " in round " << round;
         ASSERT_EQ(told->word, word_of(site.snapshot, plan, rank.job))
@@ -108,16 +107,16 @@ TEST_P(PlanReports, SayOfEveryJobWhatALookAtAllOfThemWould) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, PlanReports, ::testing::Range<std::uint64_t>(1, 40));
 
-TEST(PlanReport, KeepsTheWindowAmongThousandsOfShapes) {
-  constexpr std::uint32_t kShapes = 3000;
+TEST(PlanReport, KeepsTheWindowAmongThousandsOfLanes) {
+  constexpr std::uint32_t kLanes = 3000;
   sched::ClusterSnapshot snapshot = make_snapshot(make_cluster(equal_nodes(4, 4)));
   sched::Planner planner;
   snapshot.add_pending(make_job(1, tasks(16), 1000));
   snapshot.advance_time(at(1));
   apply(snapshot, planner.plan(snapshot, at(1), {}));
-  // All in each other's way, each of a shape of its own, and the last is the next.
-  const JobId last(1 + kShapes);
-  for (std::uint32_t i = 1; i <= kShapes; ++i) {
+  // All in each other's way, each of a lane of its own, and the last is the next.
+  const JobId last(1 + kLanes);
+  for (std::uint32_t i = 1; i <= kLanes; ++i) {
     sched::PendingJob job = make_job(1 + i, tasks(16), 60 + i);
     job.priority = job.id == last ? 10 : 1;
     snapshot.add_pending(std::move(job));
@@ -125,7 +124,7 @@ TEST(PlanReport, KeepsTheWindowAmongThousandsOfShapes) {
   const sched::Plan plan = planner.plan(snapshot, at(1), {});
   const auto report = PlanReporter().report(snapshot, plan, Seq(1));
   ASSERT_NE(plan.window_of(last), nullptr);
-  for (std::uint32_t i = 1; i <= kShapes; ++i) {
+  for (std::uint32_t i = 1; i <= kLanes; ++i) {
     const JobId job(1 + i);
     const sched::Window* window = plan.window_of(job);
     const auto told = report->find(job);

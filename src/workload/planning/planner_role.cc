@@ -65,7 +65,7 @@ std::map<JobId, Reasons> PlannerRole::explain(std::span<const JobId> jobs) const
     // Only jobs that wait for room: a hold or dependency is its own explanation.
     const sched::PendingJob* pending = snapshot_.find_pending(job);
     if (pending == nullptr ||
-        !snapshot_.shape(snapshot_.shape_of(job)).ready.contains(pending->rank()))
+        !snapshot_.lane(snapshot_.lane_of(job)).ready.contains(pending->rank()))
       continue;
     reasons[job] = sched::reasons_of(snapshot_, *last_plan_, job);
   }

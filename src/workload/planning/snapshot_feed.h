@@ -52,7 +52,7 @@ class SnapshotFeed {
       waiting_elements_;  ///< that have split off and wait again, by their array
   bool is_cluster_stale_ =
       false;  ///< weights or features of nodes have changed since the snapshot was compiled
-  /// The requests that jobs of one shape share, by hash and compared in full.
+  /// The requests that jobs of one need share, by hash and compared in full.
   std::multimap<std::uint64_t, std::weak_ptr<const ResourceRequest>> needs_;
 };
 

@@ -1,10 +1,9 @@
-// Limits and states of a partition, and the orders in which nodes are looked at. A key packs an
-// order's four parts into two numbers, so that to compare two nodes is to compare those.
+// A key packs an order's four parts into two numbers, so that to compare two nodes is to compare
+// those.
 
-#include "sched/snapshot/partition_fit.h"
+#include "sched/placement/node_order.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace muster::sched {
 namespace {
@@ -14,36 +13,6 @@ std::uint64_t not_negative(std::int64_t value) {
 }
 
 }  // namespace
-
-LimitsAnswer node_limits(const ResourceRequest& request, const PartitionConfig& partition) {
-  constexpr std::uint32_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
-  // 0 stands for UNLIMITED, of the request as of the partition.
-  const std::uint32_t request_max = request.max_nodes == 0 ? kNoLimit : request.max_nodes;
-  const std::uint32_t partition_max = partition.max_nodes == 0 ? kNoLimit : partition.max_nodes;
-  NodeLimits limits;
-  limits.min = std::max({request.min_nodes, partition.min_nodes, 1U});
-  limits.max = std::min(request_max, partition_max);
-  if (limits.max < limits.min) return {PendingReason::kPartitionNodeLimit, {}};
-  return {PendingReason::kNone, limits};
-}
-
-PendingReason partition_refusal(const ClusterSnapshot& snapshot, const ResourceRequest& request,
-                                Duration time_limit, PartitionIndex index) {
-  // A configuration may have dropped it while the job waits; the job is kept and says so.
-  if (index.value() >= snapshot.config().partitions.size()) return PendingReason::kPartitionConfig;
-  const PartitionConfig& partition = snapshot.partition(index);
-  if (partition.state == PartitionState::kInactive) return PendingReason::kPartitionInactive;
-  if (partition.state == PartitionState::kDown) return PendingReason::kPartitionDown;
-  if (time_limit > partition.max_time) return PendingReason::kPartitionTimeLimit;
-  return node_limits(request, partition).refusal;
-}
-
-NodeRule node_rule(const ClusterInventory& inventory, const ResourceRequest& request,
-                   PartitionIndex partition) {
-  const bool is_exclusive =
-      request.is_exclusive || inventory.config.partitions[partition.value()].is_exclusive;
-  return {is_exclusive, inventory.cpu_quota(partition)};
-}
 
 BestFitOrder::BestFitOrder(const ClusterInventory& inventory, const FreeTable& free)
     : gpu_kinds_(inventory.matching_kinds("gpu", "")) {

@@ -1,32 +1,15 @@
-// A shape in one of its partitions: the limits that apply, the nodes that count, and whether it can
-// run there at all.
+// The orders in which nodes are looked at.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <span>
 #include <vector>
 
-#include "model/reason.h"
-#include "sched/placement/fit.h"
-#include "sched/placement/select.h"
-#include "sched/snapshot/snapshot.h"
+#include "sched/placement/amounts.h"
+#include "sched/placement/demand.h"
+#include "sched/placement/node_set.h"
 
 namespace muster::sched {
-
-/// The node limits of request and partition together, or the reason for which there are none.
-struct LimitsAnswer {
-  PendingReason refusal = PendingReason::kNone;
-  NodeLimits limits;
-};
-LimitsAnswer node_limits(const ResourceRequest& request, const PartitionConfig& partition);
-
-/// Returns why the partition accepts no job of this request and time limit now, whatever is free:
-/// its state or a limit.
-PendingReason partition_refusal(const ClusterSnapshot& snapshot, const ResourceRequest& request,
-                                Duration time_limit, PartitionIndex partition);
-
-NodeRule node_rule(const ClusterInventory& inventory, const ResourceRequest& request,
-                   PartitionIndex partition);
 
 /// Returns all nodes in the order in which windows are laid: weight, GPUs, CPUs, index, each
 /// rising, by what nodes have when empty. It must not depend on what is free, else a window would
