@@ -1,5 +1,5 @@
-// The part of a job that decides where it may run and what it uses there. Jobs with equal requests
-// have one *shape* and are planned together.
+// The part of a job that decides where it may run and what it uses there. With a partition it is a
+// need of the planner, compiled once for all jobs that have it.
 #pragma once
 
 #include <cstdint>
