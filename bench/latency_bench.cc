@@ -3,7 +3,7 @@
 // planned again after each submission, one client submitting at a steady rate, and as many `watch
 // -n 2 squeue --me` as told, each over a connection that stays open and under another user's name.
 //
-//   latency_bench ADDRESS [--queue N] [--shapes N] [--pollers N] [--period-ms N] [--rate N]
+//   latency_bench ADDRESS [--queue N] [--lanes N] [--pollers N] [--period-ms N] [--rate N]
 //   [--seconds N] [--beside COMMAND]
 //
 // --beside runs a shell command in a process of its own while submissions are measured, and says
@@ -41,7 +41,7 @@ constexpr int kSteadySeconds = 60;
 struct Options {
   std::string address;
   int queue = 10'000;
-  int shapes = 200;
+  int lanes = 200;
   int pollers = 0;
   int period_ms = 2000;
   int rate = 100;  ///< submissions a second
@@ -60,17 +60,17 @@ double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-/// One of `shapes` requests: CPUs and a time limit that no free node has.
+/// One of `lanes` requests: CPUs and a time limit that no free node has.
 SubmitJob request(const Options& options, int number) {
   auto spec = std::make_shared<JobSpec>();
-  const int shape = number % options.shapes;
+  const int lane = number % options.lanes;
   spec->text.set(JobText::kName, "busy" + std::to_string(number));
   spec->text.set(JobText::kWorkDir, "/tmp");
   spec->text.set(JobText::kStdOut, "/dev/null");
   spec->text.set(JobText::kCommand, "/tmp/bench.sh");
   spec->text.set(JobText::kSubmitLine, "sbatch /tmp/bench.sh");
-  spec->request.cpus_per_task = static_cast<std::uint32_t>(1 + shape % 8);
-  spec->time_limit = Duration::seconds(600 + 60 * (shape / 8));
+  spec->request.cpus_per_task = static_cast<std::uint32_t>(1 + lane % 8);
+  spec->time_limit = Duration::seconds(600 + 60 * (lane / 8));
   SubmitJob submit;
   submit.script = std::make_shared<const std::string>(fmt::format("#!/bin/sh\n# {}\n", number) +
                                                       std::string(2000, '#') + "\n");
@@ -288,7 +288,7 @@ int measure(const Options& options) {
 int main_of(int argc, char** argv) {
   if (argc < 2) {
     fmt::print(stderr,
-               "usage: latency_bench ADDRESS [--queue N] [--shapes N] [--pollers N] [--period-ms "
+               "usage: latency_bench ADDRESS [--queue N] [--lanes N] [--pollers N] [--period-ms "
                "N] [--rate N] [--seconds N] "
                "[--beside COMMAND]\n");
     return 2;
@@ -298,7 +298,7 @@ int main_of(int argc, char** argv) {
   for (int i = 2; i + 1 < argc; i += 2) {
     const int value = std::atoi(argv[i + 1]);
     if (std::strcmp(argv[i], "--queue") == 0) options.queue = value;
-    if (std::strcmp(argv[i], "--shapes") == 0) options.shapes = std::max(1, value);
+    if (std::strcmp(argv[i], "--lanes") == 0) options.lanes = std::max(1, value);
     if (std::strcmp(argv[i], "--pollers") == 0) options.pollers = value;
     if (std::strcmp(argv[i], "--period-ms") == 0) options.period_ms = std::max(1, value);
     if (std::strcmp(argv[i], "--rate") == 0) options.rate = std::max(1, value);

@@ -5,10 +5,10 @@
 //   plan_bench [--nodes N] [--jobs N] [--running N] [--spread PERCENT] [--needs N] [--lanes N]
 //              [--windows N] [--rounds N]
 //
-// --spread: how many of the running jobs are on several nodes. --lanes: needs with a time limit, at
-// least as many as needs. --windows: each of the first N jobs that do not start has one; 0: as
-// EASY has it, the first on each node.
-// First full plans and plans after one event are compared with a slow reference at a small size
+// --spread: how many of the running jobs are on several nodes. --lanes: of how many pairs of a need
+// and a time limit the pending jobs are; fewer than the needs: one for each. --windows: each of the
+// first N jobs that do not start has one; 0: as EASY has it, the first on each node. First full
+// plans and plans after one event are compared with a slow reference at a small size
 // (plan_reference.h). Then it prints medians and worst cases, in milliseconds: of full plans
 // without a memo, and of plans after one event with it.
 #include <fmt/core.h>
@@ -101,8 +101,8 @@ void fill_half(ClusterSnapshot& snapshot, const Size& size, Rng& rng) {
   }
 }
 
-/// As fill_half(), but `size.spread` percent of the jobs are on 2 to 8 nodes, and jobs of GPU nodes
-/// have a GPU or two on each.
+/// As fill_half(), but `size.spread` percent of the jobs are on 2 to 8 nodes, with a GPU on each
+/// that has more than half of its own free.
 void fill_half_spread(ClusterSnapshot& snapshot, const Size& size, Rng& rng) {
   // Sixteenths of a node's CPUs and memory, of which half are given out.
   constexpr std::uint32_t kParts = 16;
@@ -117,12 +117,11 @@ void fill_half_spread(ClusterSnapshot& snapshot, const Size& size, Rng& rng) {
       ++taken[node];
       const NodeConfig& config = snapshot.config().nodes[node];
       NodeAmount amount{NodeIndex(node), 1, config.cpus / kParts, config.memory_mib / kParts, {}};
-      const GresKindId none(UINT16_MAX);
-      const GresKindId kind =
-          config.gres.empty() ? none : *snapshot.find_gres_kind("gpu", config.gres[0].type);
-      if (kind != none && snapshot.free().at(NodeIndex(node)).gres[kind.value()] >
-                              static_cast<std::int32_t>(config.gres[0].count / 2))
-        amount.gres = {{kind, 1}};
+      if (!config.gres.empty()) {
+        const GresKindId kind = *snapshot.find_gres_kind("gpu", config.gres[0].type);
+        const std::int32_t free = snapshot.free().at(NodeIndex(node)).gres[kind.value()];
+        if (free > static_cast<std::int32_t>(config.gres[0].count / 2)) amount.gres = {{kind, 1}};
+      }
       job.nodes.push_back(std::move(amount));
     }
     std::ranges::sort(job.nodes, {}, &NodeAmount::node);

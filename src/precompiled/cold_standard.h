@@ -1,4 +1,4 @@
-// standard.h as folders use it that are compiled for what waits for others.
+// What standard.h has, for folders that are compiled with COLD.
 #pragma once
 
 #include "precompiled/standard.h"

@@ -115,9 +115,9 @@ class FastPath {
       // It may have become ready and have been held again since.
       if (!lane.ready.contains(other->rank())) continue;
       for_each_better(lane, other->rank(), rank,
-                      [&](const Need& need) { wanted |= need.nodes() & snapshot_.usable(); });
+                      [&](NeedIndex need) { wanted |= snapshot_.need(need).nodes(); });
     }
-    return wanted;
+    return wanted & snapshot_.usable();
   }
 
   /// The lane's needs through which a job of rank `best` goes before `rank`.
@@ -125,7 +125,7 @@ class FastPath {
   void for_each_better(const Lane& lane, const Rank& best, const QueueRank& rank, F&& f) const {
     for (const NeedIndex index : lane.needs) {
       const Need& need = snapshot_.need(index);
-      if (accepts(need, lane) && QueueRank{tier_of(need), best} < rank) f(need);
+      if (accepts(need, lane) && QueueRank{tier_of(need), best} < rank) f(index);
     }
   }
 
@@ -142,9 +142,8 @@ class FastPath {
       if (lane.ready.empty()) continue;
       // The lane's best stands for all of them: they need the same.
       NodeSet nodes(snapshot_.node_count());
-      for_each_better(lane, *lane.ready.begin(), rank, [&](const Need& need) {
-        nodes |= freed_of[static_cast<std::size_t>(&need - snapshot_.needs().data())];
-      });
+      for_each_better(lane, *lane.ready.begin(), rank,
+                      [&](NeedIndex need) { nodes |= freed_of[need.value()]; });
       nodes &= snapshot_.usable();
       // Nothing that another lane has not claimed yet: to place it would change nothing.
       if (nodes.empty() || nodes == (wanted & nodes)) continue;

@@ -179,26 +179,8 @@ TEST(Planner, AJobOfSeveralTiersHasAWindowWhereItStartsFirst) {
   EXPECT_TRUE(plan.starts.empty()) << "a job of lower rank would have put it off";
 }
 
-TEST(Planner, AJobsOwnWindowIsNotInItsWay) {
-  ClusterConfig config = make_cluster(equal_nodes(1, 4));
-  config.partitions = {make_partition("high", {0}), make_partition("low", {0})};
-  config.partitions[0].priority_tier = 10;
-  config.partitions[0].is_exclusive = true;
-  World world(std::move(config));
-  PendingJob low = make_job(1, tasks(1, 1), 1000);
-  low.partitions = {PartitionIndex(1)};
-  world.add(low);
-  world.step();
-  PendingJob both = make_job(2, tasks(1, 2), 2000);  // the whole node at 1000, or a part of it now
-  both.partitions = {PartitionIndex(0), PartitionIndex(1)};
-  world.add(both);
-  const Plan plan = world.make();
-  EXPECT_EQ(placed(plan, 2), "n0:1/2");
-  EXPECT_TRUE(plan.windows.empty());
-}
-
-/// One of the same need has failed before, on the room that the other job's own window keeps.
-TEST(Planner, AJobStartsBesideItsOwnWindowWhereOneOfItsNeedDidNot) {
+/// Job 2 may have the whole node from 1000 on, in the higher tier, or a part of it now.
+World world_of_a_job_with_two_chances() {
   ClusterConfig config = make_cluster(equal_nodes(1, 4));
   config.partitions = {make_partition("high", {0}), make_partition("low", {0})};
   config.partitions[0].priority_tier = 10;
@@ -211,6 +193,19 @@ TEST(Planner, AJobStartsBesideItsOwnWindowWhereOneOfItsNeedDidNot) {
   PendingJob both = make_job(2, tasks(1, 2), 2000);
   both.partitions = {PartitionIndex(0), PartitionIndex(1)};
   world.add(both);
+  return world;
+}
+
+TEST(Planner, AJobsOwnWindowIsNotInItsWay) {
+  World world = world_of_a_job_with_two_chances();
+  const Plan plan = world.make();
+  EXPECT_EQ(placed(plan, 2), "n0:1/2");
+  EXPECT_TRUE(plan.windows.empty());
+}
+
+/// One of the same need has failed before, on the room that the other job's own window keeps.
+TEST(Planner, AJobStartsBesideItsOwnWindowWhereOneOfItsNeedDidNot) {
+  World world = world_of_a_job_with_two_chances();
   PendingJob first = make_job(3, tasks(1, 2), 2000);
   first.partitions = {PartitionIndex(1)};
   first.priority = 5;

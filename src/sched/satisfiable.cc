@@ -15,7 +15,9 @@
 
 #include "base/check.h"
 #include "base/saturating.h"
+#include "sched/placement/fit.h"
 #include "sched/placement/need.h"
+#include "sched/placement/select.h"
 
 namespace muster::sched {
 namespace {

@@ -167,17 +167,16 @@ void Pass::find_room(Strand::Part& part) {
     return nodes.test(node) &&
            candidate_at(part.fitter, node, snapshot_.free().at(node)).has_value();
   };
-  if (known.room_revision == snapshot_.revision()) {
-    // Another lane of the need has looked in this pass.
-  } else if (is_change_known_ && known.room_revision == memo_.revision) {
-    // A set that was right at another revision than the last pass's has missed changes.
+  const bool is_right = known.room_revision == snapshot_.revision();  // by another lane of the need
+  // A set that was right at another revision than the last pass's has missed changes.
+  if (!is_right && is_change_known_ && known.room_revision == memo_.revision) {
     for (const NodeIndex node : changed_) {
       const bool has_now = has_room(node);
       if (has_now == known.room.test(node)) continue;
       known.room.put(node, has_now);
       known.open = nullptr;
     }
-  } else {
+  } else if (!is_right) {
     known.room = NodeSet(snapshot_.node_count());
     nodes.for_each([&](NodeIndex node) { known.room.put(node, has_room(node)); });
     known.open = nullptr;
@@ -304,8 +303,13 @@ bool Pass::try_start(Strand& strand) {
 /// not start, no job of the need starts that is as long.
 bool Pass::is_known_to_fail(const Strand& strand, const Strand::Part& part) const {
   const std::optional<Duration>& from = failed_from_[part.index.value()];
-  // A job beside its own windows has more room than those that failed.
-  return from && strand.lane->time_limit >= *from && !is_beside_own_windows_;
+  // A job is tried without its own windows: it has more room than those that failed.
+  return from && strand.lane->time_limit >= *from && !has_window(strand.next->job);
+}
+
+bool Pass::has_window(JobId job) const {
+  const auto progress = progress_.find(job);
+  return progress != progress_.end() && progress->second.has_window;
 }
 
 void Pass::remember_failure(const Strand& strand, const Strand::Part& part) {
@@ -401,8 +405,7 @@ std::optional<FuturePlacement> Pass::earliest_start(const Strand& strand,
 /// What the job was promised in higher tiers is not in its own way in this one.
 bool Pass::try_start_beside_own_windows(Strand& strand) {
   const JobId job = strand.next->job;
-  const auto progress = progress_.find(job);
-  if (progress == progress_.end() || !progress->second.has_window) return try_start(strand);
+  if (!has_window(job)) return try_start(strand);
   std::vector<const Window*> own;
   // Copies of pointers into plan_.windows: nothing is pushed there before they are used.
   for (const Window& window : plan_.windows) {
@@ -410,10 +413,7 @@ bool Pass::try_start_beside_own_windows(Strand& strand) {
   }
   // Released first, as the job may need just the room that they keep.
   for (const Window* window : own) timeline_.release(*window);
-  is_beside_own_windows_ = true;
-  const bool is_started = try_start(strand);
-  is_beside_own_windows_ = false;
-  if (is_started) return true;  // the queue begins again, without any window
+  if (try_start(strand)) return true;  // the queue begins again, without any window
   for (const Window* window : own) timeline_.reserve(*window);
   return false;
 }

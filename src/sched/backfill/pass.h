@@ -120,6 +120,7 @@ class Pass {
   std::uint32_t pop();
   void turn(std::uint32_t strand);
   bool try_start(Strand& strand);
+  bool has_window(JobId job) const;
   bool is_known_to_fail(const Strand& strand, const Strand::Part& part) const;
   void remember_failure(const Strand& strand, const Strand::Part& part);
   void commit(const Strand& strand, const Strand::Part& part, std::vector<NodeAmount> nodes);
@@ -145,7 +146,6 @@ class Pass {
   /// By need: the shortest time limit of a job that did not start in this round. Room only shrinks,
   /// and longer ones meet more windows.
   std::vector<std::optional<Duration>> failed_from_;
-  bool is_beside_own_windows_ = false;  ///< the job that is placed has given up its own for that
   std::vector<Strand> strands_;
   std::vector<QueuePosition> heap_;
   bool is_tail_ = false;                          ///< the first job has been blocked

@@ -41,5 +41,17 @@ TEST(Plan, ConservativeIsAWindowForEverybody) {
   EXPECT_TRUE(PlanOptions::conservative().is_backfill);
 }
 
+TEST(Plan, SaysOfANeedOnlyWhatItKnewOfThatOne) {
+  Plan plan;
+  plan.outcomes = {{NeedIndex(1), 7, PendingReason::kBadConstraints},
+                   {NeedIndex(3), 9, PendingReason::kNone}};
+  EXPECT_EQ(plan.refusal_of(NeedIndex(1), 7), PendingReason::kBadConstraints);
+  EXPECT_EQ(plan.refusal_of(NeedIndex(1), 8), PendingReason::kNone) << "another in its place";
+  EXPECT_EQ(plan.outcome_of(NeedIndex(1), 8), nullptr);
+  EXPECT_EQ(plan.outcome_of(NeedIndex(2), 7), nullptr);
+  ASSERT_NE(plan.outcome_of(NeedIndex(3), 9), nullptr);
+  EXPECT_EQ(plan.outcome_of(NeedIndex(4), 9), nullptr);
+}
+
 }  // namespace
 }  // namespace muster::sched
