@@ -69,7 +69,7 @@ SubmitJob request(const Options& options, int number) {
   spec->text.set(JobText::kStdOut, "/dev/null");
   spec->text.set(JobText::kCommand, "/tmp/bench.sh");
   spec->text.set(JobText::kSubmitLine, "sbatch /tmp/bench.sh");
-  spec->request.cpus_per_task = static_cast<std::uint32_t>(1 + lane % 8);
+  spec->request.edit()->cpus_per_task = static_cast<std::uint32_t>(1 + lane % 8);
   spec->time_limit = Duration::seconds(600 + 60 * (lane / 8));
   SubmitJob submit;
   submit.script = std::make_shared<const std::string>(fmt::format("#!/bin/sh\n# {}\n", number) +

@@ -117,9 +117,10 @@ void vary(Request& request, Rng& rng) {
     auto spec = std::make_shared<JobSpec>(*submit->spec);
     for (std::uint64_t i = rng.below(5); i > 0; --i)
       spec->text.set(static_cast<JobText>(rng.below(decltype(spec->text)::kSize)), word(rng));
-    if (rng.chance(0.3)) spec->request.task_count = static_cast<std::uint32_t>(rng.below(10));
-    if (rng.chance(0.3)) spec->request.min_nodes = static_cast<std::uint32_t>(rng.below(4));
-    if (rng.chance(0.3)) spec->request.max_nodes = static_cast<std::uint32_t>(rng.below(4));
+    if (rng.chance(0.3))
+      spec->request.edit()->task_count = static_cast<std::uint32_t>(rng.below(10));
+    if (rng.chance(0.3)) spec->request.edit()->min_nodes = static_cast<std::uint32_t>(rng.below(4));
+    if (rng.chance(0.3)) spec->request.edit()->max_nodes = static_cast<std::uint32_t>(rng.below(4));
     if (rng.chance(0.2)) make_plausible(spec->time_limit, rng);
     if (rng.chance(0.2)) make_plausible(spec->begin_time, rng);
     if (rng.chance(0.1)) {

@@ -128,6 +128,8 @@ void make_plausible(T& value, Rng& rng) {
     auto copy = std::make_unique<std::remove_const_t<typename T::element_type>>(*value);
     make_plausible(*copy, rng);
     value = std::move(copy);
+  } else if constexpr (is_shared<T>) {
+    make_plausible(*value.edit(), rng);
   } else if constexpr (is_pair<T>) {
     make_plausible(value.first, rng);
     make_plausible(value.second, rng);
@@ -178,6 +180,8 @@ void make_extreme(T& value, Rng& rng, double share) {
     for (auto& item : value) make_extreme(item, rng, share);
   } else if constexpr (is_optional<T>) {
     if (value) make_extreme(*value, rng, share);
+  } else if constexpr (is_shared<T>) {
+    make_extreme(*value.edit(), rng, share);
   } else if constexpr (is_pair<T>) {
     make_extreme(value.first, rng, share);
     make_extreme(value.second, rng, share);

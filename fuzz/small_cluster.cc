@@ -41,8 +41,9 @@ void SmallCluster::fill() {
   ask(kAlice, submit_of(job_spec(JobKind::kBatch, "runs")));
   run_until_idle();
   auto waits = job_spec(JobKind::kBatch, "waits");
-  waits->request.task_count = 8;
-  waits->request.min_nodes = waits->request.max_nodes = 2;
+  waits->request.edit()->task_count = 8;
+  waits->request.edit()->min_nodes = 2;
+  waits->request.edit()->max_nodes = 2;
   ask(kAlice, submit_of(waits));
   auto array = job_spec(JobKind::kBatch, "array");
   array->text.set(JobText::kArray, "0-9");

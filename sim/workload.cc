@@ -163,21 +163,23 @@ JobSpec Workload::draw_spec(ClientJob& client_job) {
   spec.time_limit = Duration::seconds(3600);
   if (options.is_only_batch) return spec;
   if (rng.chance(0.3)) spec.time_limit = options.run_time + Duration::seconds(rng.between(0, 5));
-  spec.request.task_count = static_cast<std::uint32_t>(rng.between(1, 4));
-  spec.request.cpus_per_task = static_cast<std::uint32_t>(rng.between(1, 2));
+  spec.request.edit()->task_count = static_cast<std::uint32_t>(rng.between(1, 4));
+  spec.request.edit()->cpus_per_task = static_cast<std::uint32_t>(rng.between(1, 2));
   if (rng.chance(0.2)) {
-    spec.request.min_nodes = static_cast<std::uint32_t>(rng.between(1, options.nodes));
-    spec.request.task_count = std::max(spec.request.task_count, spec.request.min_nodes);
-    spec.request.cpus_per_task = 1;
+    spec.request.edit()->min_nodes = static_cast<std::uint32_t>(rng.between(1, options.nodes));
+    spec.request.edit()->task_count = std::max(spec.request->task_count, spec.request->min_nodes);
+    spec.request.edit()->cpus_per_task = 1;
   }
-  if (spec.request.task_count * spec.request.cpus_per_task > options.cpus)
-    spec.request.task_count = spec.request.cpus_per_task = 1, spec.request.min_nodes = 1;
+  if (spec.request->task_count * spec.request->cpus_per_task > options.cpus) {
+    auto least = spec.request.edit();
+    least->task_count = least->cpus_per_task = least->min_nodes = 1;
+  }
   if (options.gpus > 0 && rng.chance(0.3)) {
     spec.text.set(JobText::kGresPerNode, "gpu:" + std::to_string(rng.between(1, options.gpus)));
   }
   if (rng.chance(0.2)) {
-    spec.request.memory_scope = MemoryScope::kPerNode;
-    spec.request.memory_mib = static_cast<std::uint64_t>(rng.between(1, 4096));
+    spec.request.edit()->memory_scope = MemoryScope::kPerNode;
+    spec.request.edit()->memory_mib = static_cast<std::uint64_t>(rng.between(1, 4096));
   }
   spec.is_requeue = rng.chance(0.8);
   spec.is_held = rng.chance(0.05);
@@ -231,9 +233,9 @@ void Workload::submit() {
   SubmitJob request;
   auto spec = std::make_shared<JobSpec>(draw_spec(client_job));
   if (client_job.kind == JobKind::kRun) {
-    auto step = draw_step(spec->request.task_count);
-    step->task_count = spec->request.task_count;
-    step->cpus_per_task = spec->request.cpus_per_task;
+    auto step = draw_step(spec->request->task_count);
+    step->task_count = spec->request->task_count;
+    step->cpus_per_task = spec->request->cpus_per_task;
     step->is_overlap = false;
     request.first_step = std::move(step);
   }

@@ -114,8 +114,8 @@ Status check_limits(const PartitionConfig& partition, const JobSpec& spec,
                 fmt::format("partition {} allows {} minutes", partition.name,
                             partition.max_time.seconds() / 60));
   }
-  if ((partition.max_nodes != 0 && spec.request.min_nodes > partition.max_nodes) ||
-      (spec.request.max_nodes != 0 && spec.request.max_nodes < partition.min_nodes)) {
+  if ((partition.max_nodes != 0 && spec.request->min_nodes > partition.max_nodes) ||
+      (spec.request->max_nodes != 0 && spec.request->max_nodes < partition.min_nodes)) {
     return fail(ErrorCode::kInvalidArgument, "Node count specification invalid",
                 fmt::format("partition {} takes {} to {} nodes per job", partition.name,
                             partition.min_nodes,

@@ -71,16 +71,16 @@ Status check_shared(const Spec& spec, const Size& size) {
 }  // namespace
 
 Status check_numbers(const JobSpec& spec) {
-  TRY(check_shared(spec, spec.request));
+  TRY(check_shared(spec, *spec.request));
   const Number numbers[] = {
       {"ntasks-per-socket", spec.tasks_per_socket, kCountMax},
       {"ntasks-per-core", spec.tasks_per_core, kCountMax},
-      {"ntasks-per-gpu", spec.request.tasks_per_gpu, kCountMax},
-      {"mincpus", spec.request.min_cpus_per_node, kCountMax},
-      {"cpus-per-gpu", spec.request.cpus_per_gpu, kCountMax},
-      {"sockets-per-node", spec.request.sockets_per_node, kCountMax},
-      {"cores-per-socket", spec.request.cores_per_socket, kCountMax},
-      {"threads-per-core", spec.request.threads_per_core, kCountMax},
+      {"ntasks-per-gpu", spec.request->tasks_per_gpu, kCountMax},
+      {"mincpus", spec.request->min_cpus_per_node, kCountMax},
+      {"cpus-per-gpu", spec.request->cpus_per_gpu, kCountMax},
+      {"sockets-per-node", spec.request->sockets_per_node, kCountMax},
+      {"cores-per-socket", spec.request->cores_per_socket, kCountMax},
+      {"threads-per-core", spec.request->threads_per_core, kCountMax},
   };
   TRY(check(numbers));
   TRY(check_limit("time-min", spec.time_min));

@@ -35,25 +35,33 @@ std::optional<T> smallest() {
     return std::nullopt;
 }
 
-/// Every member of a specification, those of a job's request among them.
+/// How far behind the specification's beginning a member lies: what tells it from the others. A
+/// job's request lies elsewhere and counts as if it stood far behind.
+template <class Spec>
+std::ptrdiff_t offset_in(const Spec& spec, const void* member) {
+  return static_cast<const char*>(member) - reinterpret_cast<const char*>(&spec);
+}
+std::ptrdiff_t offset_in(const ResourceRequest& request, const void* member) {
+  constexpr std::ptrdiff_t kFarBehind = 10'000;
+  return kFarBehind + static_cast<const char*>(member) - reinterpret_cast<const char*>(&request);
+}
+
+/// Calls `use(member, offset)` for every member of a specification, those of a job's request among
+/// them: what is set there is seen in the specification.
 template <class Value, class Use>
 void for_each_member(Value& value, Use&& use) {
   with_members(value, [&](auto&... members) {
     const auto look = [&]<class Member>(Member& member) {
-      if constexpr (std::is_same_v<Member, ResourceRequest>) {
-        for_each_member(member, use);
+      if constexpr (std::is_same_v<Member, Shared<ResourceRequest>>) {
+        const auto request = std::make_shared<ResourceRequest>(*member);
+        member = Shared<ResourceRequest>::of(request);
+        for_each_member(*request, use);
       } else {
-        use(member);
+        use(member, offset_in(value, &member));
       }
     };
     (look(members), ...);
   });
-}
-
-/// How far behind the specification's beginning a member lies: what tells it from the others.
-template <class Spec>
-std::ptrdiff_t offset_in(const Spec& spec, const void* member) {
-  return static_cast<const char*>(member) - reinterpret_cast<const char*>(&spec);
 }
 
 /// Sets each number of a specification alone, and returns the offsets of those that are let in. A
@@ -62,12 +70,12 @@ template <class Spec>
 std::set<std::ptrdiff_t> let_in() {
   std::set<std::ptrdiff_t> open;
   Spec spec;
-  for_each_member(spec, [&]<class Member>(Member& member) {
+  for_each_member(spec, [&]<class Member>(Member& member, std::ptrdiff_t offset) {
     const Member before = member;
     for (const auto& extreme : {largest<Member>(), smallest<Member>()}) {
       if (!extreme) continue;
       member = *extreme;
-      if (check_numbers(spec).has_value()) open.insert(offset_in(spec, &member));
+      if (check_numbers(spec).has_value()) open.insert(offset);
     }
     member = before;
   });
@@ -80,12 +88,12 @@ TEST(JobNumbers, NoNumberOfAJobIsWithoutABound) {
   std::set<std::ptrdiff_t> harmless;
   for (const void* one :
        {static_cast<const void*>(&spec.given), static_cast<const void*>(&spec.priority),
-        static_cast<const void*>(&spec.submit_session),
-        static_cast<const void*>(&spec.request.tmp_disk_mib),
-        static_cast<const void*>(&spec.core_spec), static_cast<const void*>(&spec.oom_kill_step),
+        static_cast<const void*>(&spec.submit_session), static_cast<const void*>(&spec.core_spec),
+        static_cast<const void*>(&spec.oom_kill_step),
         static_cast<const void*>(&spec.runs_before)}) {
     harmless.insert(offset_in(spec, one));
   }
+  harmless.insert(offset_in(*spec.request, &spec.request->tmp_disk_mib));
   EXPECT_EQ(let_in<JobSpec>(), harmless);
 }
 
@@ -103,15 +111,15 @@ TEST(JobNumbers, NoNumberOfAStepIsWithoutABound) {
 TEST(JobNumbers, WhatSlurmAllowsIsAllowed) {
   JobSpec spec;
   spec.time_limit = Duration::infinite();
-  spec.request.task_count = kCountMax;
-  spec.request.memory_mib = kMemoryMibMax;
+  spec.request.edit()->task_count = kCountMax;
+  spec.request.edit()->memory_mib = kMemoryMibMax;
   spec.nice = -2'147'483'645;
   spec.begin_time = kTimeMax;
   spec.signal_seconds = 65535;
   EXPECT_TRUE(check_numbers(spec).has_value());
   spec.time_limit = kLimitMax;
   EXPECT_TRUE(check_numbers(spec).has_value());
-  spec.request.task_count = kCountMax + 1;
+  spec.request.edit()->task_count = kCountMax + 1;
   const Error error = check_numbers(spec).error();
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.text(), "ntasks: 16777216 is too large: give at most 16777215");

@@ -104,13 +104,13 @@ TEST(Submit, WhatTheUserLeftOpenBecomesAFactOfTheJob) {
   });
   const JobSubmitted event = event_of(log, spec_of());
   EXPECT_FALSE(event.spec->is_requeue);
-  EXPECT_EQ(event.spec->request.memory_scope, MemoryScope::kPerCpu);
-  EXPECT_EQ(event.spec->request.memory_mib, 300U);
+  EXPECT_EQ(event.spec->request->memory_scope, MemoryScope::kPerCpu);
+  EXPECT_EQ(event.spec->request->memory_mib, 300U);
   auto given = spec_of();
   given->given |= given_option::kRequeue;
   given->text.set(JobText::kPartition, "other");
   EXPECT_TRUE(event_of(log, given).spec->is_requeue);
-  EXPECT_EQ(event_of(log, given).spec->request.memory_scope, MemoryScope::kPerNode);
+  EXPECT_EQ(event_of(log, given).spec->request->memory_scope, MemoryScope::kPerNode);
 }
 
 TEST(Submit, OfSeveralPartitionsTheFirstOnesRulesAreShownAndWhatWasAskedForIsKept) {
@@ -122,7 +122,7 @@ TEST(Submit, OfSeveralPartitionsTheFirstOnesRulesAreShownAndWhatWasAskedForIsKep
   open->text.set(JobText::kPartition,
                  log.state().partitions()[0].name + "," + log.state().partitions()[1].name);
   const JobSpecRef spec = event_of(log, open).spec;
-  EXPECT_EQ(spec->request.memory_mib, 50U);
+  EXPECT_EQ(spec->request->memory_mib, 50U);
   EXPECT_EQ(spec->asked.memory_scope, MemoryScope::kDefault);
   EXPECT_EQ(spec->asked.cpus_per_task, 1U) << "or nothing would be kept";
   const auto in_second =
@@ -196,14 +196,16 @@ TEST(Submit, RefusesWithTheCauseAndLeavesNothing) {
        "Requested time limit is invalid (missing or exceeds some limit)", "10 minutes"},
       {"nodes",
        [](auto& c) { c.settings.is_enforce_part_limits = true, c.partitions[0].max_nodes = 1; },
-       [](auto& s) { s.spec->request.min_nodes = 2; }, ErrorCode::kInvalidArgument,
+       [](auto& s) { s.spec->request.edit()->min_nodes = 2; }, ErrorCode::kInvalidArgument,
        "Node count specification invalid", "0 to 1"},
       {"node name", as_it_is, [](auto& s) { text(s, JobText::kNodeList, "n0,n9"); },
        ErrorCode::kInvalidArgument, "Invalid node name specified", "n9"},
       {"excluded", as_it_is, [](auto& s) { text(s, JobText::kExcludeList, "n[7-8]"); },
        ErrorCode::kInvalidArgument, "Invalid node name specified", "n7"},
       {"more nodes by name than it may have", as_it_is,
-       [](auto& s) { text(s, JobText::kNodeList, "n[0-1]"), s.spec->request.max_nodes = 1; },
+       [](auto& s) {
+         text(s, JobText::kNodeList, "n[0-1]"), s.spec->request.edit()->max_nodes = 1;
+       },
        ErrorCode::kInvalidArgument, "Node count specification invalid", "at most 1"},
       {"gres", as_it_is, [](auto& s) { text(s, JobText::kGresPerNode, "warp:1"); },
        ErrorCode::kInvalidArgument, "Invalid generic resource (gres) specification",
@@ -257,31 +259,31 @@ TEST(Submit, MemoryBeyondTheLimitsIsRefusedOrHadByMoreCpus) {
     config.partitions[0].max_memory_per_cpu_mib = 100;
   });
   auto spec = spec_of();
-  spec->request.memory_scope = MemoryScope::kPerNode;
-  spec->request.memory_mib = 600;
-  EXPECT_EQ(event_of(log, spec).spec->request.min_cpus_per_node, 6U);
+  spec->request.edit()->memory_scope = MemoryScope::kPerNode;
+  spec->request.edit()->memory_mib = 600;
+  EXPECT_EQ(event_of(log, spec).spec->request->min_cpus_per_node, 6U);
   auto elsewhere = std::make_shared<JobSpec>(*spec);
   elsewhere->text.set(JobText::kPartition, "other");
   EXPECT_EQ(submitted(log, submit_of(elsewhere)).error().message,
             "Memory required by task is not available");
   auto per_cpu = spec_of();
-  per_cpu->request.memory_scope = MemoryScope::kPerCpu;
-  per_cpu->request.memory_mib = 250;
+  per_cpu->request.edit()->memory_scope = MemoryScope::kPerCpu;
+  per_cpu->request.edit()->memory_mib = 250;
   const JobSubmitted event = event_of(log, per_cpu);
-  EXPECT_EQ(event.spec->request.cpus_per_task, 3U);
-  EXPECT_EQ(event.spec->request.memory_mib, 84U);
+  EXPECT_EQ(event.spec->request->cpus_per_task, 3U);
+  EXPECT_EQ(event.spec->request->memory_mib, 84U);
 }
 
 TEST(Submit, MemoryForEachGpuNeedsAGpu) {
   Log log;
   auto spec = spec_of();
-  spec->request.memory_scope = MemoryScope::kPerGpu;
-  spec->request.memory_mib = 100;
+  spec->request.edit()->memory_scope = MemoryScope::kPerGpu;
+  spec->request.edit()->memory_mib = 100;
   EXPECT_EQ(submitted(log, submit_of(spec)).error().message,
             "Invalid generic resource (gres) specification");
   auto with_gpu = std::make_shared<JobSpec>(*spec);
   with_gpu->text.set(JobText::kGresPerNode, "gpu:1");
-  EXPECT_EQ(event_of(log, with_gpu).spec->request.memory_scope, MemoryScope::kPerGpu);
+  EXPECT_EQ(event_of(log, with_gpu).spec->request->memory_scope, MemoryScope::kPerGpu);
 }
 
 TEST(Submit, QosAndGroupsOpenPartitions) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/id.h"
+#include "base/shared.h"
 #include "base/small_list.h"
 #include "base/variant.h"
 
@@ -167,6 +168,10 @@ template <class T>
 inline constexpr bool is_pointer<std::shared_ptr<T>> = true;
 template <class T>
 inline constexpr bool is_pointer<std::unique_ptr<T>> = true;
+template <class T>
+inline constexpr bool is_shared = false;
+template <class T>
+inline constexpr bool is_shared<Shared<T>> = true;
 template <class T>
 inline constexpr bool is_pair = false;
 template <class A, class B>

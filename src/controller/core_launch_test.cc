@@ -30,7 +30,7 @@ class LargeLaunchTest : public ::testing::Test {
   /// A job that fills a node.
   JobId submit(std::uint32_t cpus = 4) {
     auto spec = spec_of();
-    spec->request.cpus_per_task = cpus;
+    spec->request.edit()->cpus_per_task = cpus;
     spec->time_limit = Duration::minutes(10);
     PreparedSubmit submit = submit_of(std::move(spec));
     submit.script = PreparedBlob{std::string(32, 's'), script_};
@@ -42,7 +42,8 @@ class LargeLaunchTest : public ::testing::Test {
   StepId begin_wide(std::uint32_t nodes) {
     auto spec = spec_of();
     spec->kind = JobKind::kInteractive;
-    spec->request.min_nodes = spec->request.task_count = nodes;
+    spec->request.edit()->min_nodes = nodes;
+    spec->request.edit()->task_count = nodes;
     PreparedSubmit submit = submit_of(std::move(spec));
     submit.environment = PreparedBlob{
         std::string(32, 'e'), std::make_shared<const std::string>(std::size_t{3} << 20, 'x')};
@@ -224,7 +225,7 @@ TEST(LargeLaunch, NorDoesOneThatWaitsBehindIt) {
   std::vector<JobId> jobs;
   for (const Identity& who : {testing::kAlice, testing::kAlice, testing::kAlice, testing::kBob}) {
     auto spec = spec_of();
-    spec->request.cpus_per_task = 1;
+    spec->request.edit()->cpus_per_task = 1;
     spec->user = who.user;
     PreparedSubmit submit = submit_of(std::move(spec));
     const char letter = static_cast<char>('a' + jobs.size());

@@ -203,7 +203,8 @@ TEST(CoreLaunch, APartThatBeganAndEndedStandsForNoOtherPart) {
   rig.plan();
   auto spec = spec_of();
   spec->kind = JobKind::kRun;
-  spec->request.min_nodes = spec->request.task_count = 3;
+  spec->request.edit()->min_nodes = 3;
+  spec->request.edit()->task_count = 3;
   PreparedSubmit submit = submit_of(std::move(spec));
   auto step = std::make_shared<StepSpec>();
   step->min_nodes = step->task_count = 3;
@@ -675,9 +676,9 @@ TEST(CoreLaunch, TheChosenPartitionsDefaultMemoryIsTold) {
     const JobId job = rig.done(submit_of(spec)).job;
     ASSERT_EQ(rig.job(job).state, JobState::kRunning);
     const JobSpec& told = *rig.last_sent<LaunchStep>().job;
-    EXPECT_EQ(told.request.memory_scope, MemoryScope::kPerCpu);
-    EXPECT_EQ(told.request.memory_mib, rig.job(job).partition == PartitionIndex(0) ? 50U : 100U);
-    EXPECT_EQ(told.request.memory_mib, memory);
+    EXPECT_EQ(told.request->memory_scope, MemoryScope::kPerCpu);
+    EXPECT_EQ(told.request->memory_mib, rig.job(job).partition == PartitionIndex(0) ? 50U : 100U);
+    EXPECT_EQ(told.request->memory_mib, memory);
   }
 }
 

@@ -492,11 +492,12 @@ TEST(CoreStarts, RoomThatAppearedIsOfferedInTurns) {
   rig.connect_all();
   rig.plan();
   auto wide = spec_of();
-  wide->request.min_nodes = wide->request.task_count = 2;
+  wide->request.edit()->min_nodes = 2;
+  wide->request.edit()->task_count = 2;
   rig.done(submit_of(wide));
   for (std::uint64_t i = 0; i < 1200; ++i) {
     auto spec = spec_of();
-    spec->request.cpus_per_task = 4;
+    spec->request.edit()->cpus_per_task = 4;
     spec->time_limit = Duration::minutes(static_cast<std::int64_t>(10 + i));
     rig.done(submit_of(spec));
   }

@@ -294,6 +294,21 @@ TEST(CoreBatch, JobsOfOneBatchGetIdsInOrderAndShareBlobs) {
 
 // ---- a full disk ----
 
+TEST(CoreBatch, JobsThatAskForTheSameHaveOneRequest) {
+  Rig rig;
+  const auto spec_with = [](std::uint32_t cpus) {
+    auto spec = spec_of();
+    spec->request.edit()->cpus_per_task = cpus;
+    return spec;
+  };
+  const JobId first = rig.done(submit_of(spec_with(2))).job;
+  const JobId equal = rig.done(submit_of(spec_with(2))).job;
+  const JobId other = rig.done(submit_of(spec_with(3))).job;
+  const auto request_of = [&](JobId job) { return rig.job(job).spec->request; };
+  EXPECT_TRUE(request_of(equal).is_one_with(request_of(first)));
+  EXPECT_FALSE(request_of(other).is_one_with(request_of(first)));
+}
+
 TEST(CoreRefusal, NewWorkIsRefusedAndEndsAreTaken) {
   Rig rig;
   rig.connect_all();
@@ -345,7 +360,7 @@ TEST(CoreJob, FreedRoomGoesToTheNextInTheSameTurn) {
   rig.plan();
   const auto whole_node = [] {
     auto spec = spec_of();
-    spec->request.task_count = 4;
+    spec->request.edit()->task_count = 4;
     return spec;
   };
   const JobId first = rig.done(submit_of(whole_node())).job;
@@ -540,7 +555,8 @@ TEST(CoreJob, AnExitThatOneNodeToldIsNotLostWithTheController) {
   rig.plan();
   auto spec = spec_of();
   spec->kind = JobKind::kRun;
-  spec->request.min_nodes = spec->request.task_count = 2;
+  spec->request.edit()->min_nodes = 2;
+  spec->request.edit()->task_count = 2;
   spec->time_limit = Duration::minutes(1);
   PreparedSubmit submit = submit_of(std::move(spec));
   auto step = std::make_shared<StepSpec>();

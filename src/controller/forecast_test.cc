@@ -47,8 +47,9 @@ TEST(Forecast, ABusyClusterStartsItWhenThereIsRoom) {
   Planned rig;
   for (int i = 0; i < 2; ++i) {
     auto full = spec_of();
-    full->request.task_count = 4;
-    full->request.min_nodes = full->request.max_nodes = 1;
+    full->request.edit()->task_count = 4;
+    full->request.edit()->min_nodes = 1;
+    full->request.edit()->max_nodes = 1;
     full->time_limit = Duration::minutes(30);
     rig.done(submit_of(full));
   }
@@ -66,8 +67,9 @@ struct Busy : Planned {
   Busy() {
     for (int i = 0; i < 2; ++i) {
       auto full = spec_of();
-      full->request.task_count = 8;
-      full->request.min_nodes = full->request.max_nodes = 2;
+      full->request.edit()->task_count = 8;
+      full->request.edit()->min_nodes = 2;
+      full->request.edit()->max_nodes = 2;
       full->time_limit = Duration::minutes(30);
       done(submit_of(full));
     }
@@ -110,7 +112,8 @@ TEST(Forecast, WhatBeginsBeforeTheBeginHoldsItsNodesThen) {
 TEST(Forecast, WhatSubmissionWouldRefuseIsRefused) {
   Planned rig;
   auto spec = spec_of();
-  spec->request.min_nodes = spec->request.max_nodes = 3;
+  spec->request.edit()->min_nodes = 3;
+  spec->request.edit()->max_nodes = 3;
   const auto task = task_of(rig, question_of(spec));
   ASSERT_FALSE(task.has_value());
   EXPECT_EQ(task.error().code, ErrorCode::kInvalidArgument);

@@ -56,7 +56,8 @@ Reply Rig::done(PreparedRequest request, Identity who, RequestId id) {
 JobId Rig::allocate(std::uint32_t nodes) {
   auto spec = spec_of();
   spec->kind = JobKind::kInteractive;
-  spec->request.min_nodes = spec->request.task_count = nodes;
+  spec->request.edit()->min_nodes = nodes;
+  spec->request.edit()->task_count = nodes;
   return done(submit_of(std::move(spec))).job;
 }
 

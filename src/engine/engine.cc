@@ -53,6 +53,7 @@ void Engine::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, Tim
                    const CoreStart& beginning) {
   now_ = now;
   is_started_ = true;
+  state_.share_requests(requests_);
   const bool is_new = state_.cluster_id().empty();
   // By append(): the modules have loaded nothing yet, and find these two in the state when they do.
   append(EpochStarted{epoch, is_new ? beginning.new_cluster_id : "", kEventRules});
@@ -160,7 +161,15 @@ void Engine::work_on(JobId job) {
   if (job.value() != 0) port_.works_on(job);
 }
 
+/// Before a job becomes known to anybody: from then on its specification never changes.
+void Engine::share_request(EventBody& body) {
+  if (auto* submitted = get_if<JobSubmitted>(&body)) requests_.share(submitted->spec);
+  auto* changed = get_if<JobChanged>(&body);
+  if (changed != nullptr && changed->spec != nullptr) requests_.share(changed->spec);
+}
+
 void Engine::append(EventBody body) {
+  share_request(body);
   Recorder recorder(*this);
   // Named before the event is applied: should that end the process again and again, the next start
   // knows which job to hold (hold_suspect).

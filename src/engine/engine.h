@@ -34,6 +34,7 @@
 #include "journal/journal_port.h"
 #include "model/agent_message.h"
 #include "state/cluster_state.h"
+#include "state/request_pool.h"
 
 namespace muster {
 
@@ -183,6 +184,7 @@ class Engine {
     return static_cast<std::size_t>(module_of(request));
   }
   void append(EventBody body);
+  void share_request(EventBody& body);
   void draft_and_apply(Command& command);
   std::vector<Reply> draft_replies(Draft& draft, const Command& command);
   void settle();
@@ -195,6 +197,7 @@ class Engine {
   NodeSender* sender_ = nullptr;
   ClusterState state_;
   JobTimers timers_;
+  RequestPool requests_;  ///< of the jobs in the state
   bool is_started_ = false;
   std::optional<Error> refusal_;
 

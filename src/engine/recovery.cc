@@ -9,6 +9,7 @@
 
 #include "engine/replay_recorder.h"
 #include "records/checkpoint_codec.h"
+#include "state/request_pool.h"
 #include "state/state_hash.h"
 
 namespace muster {
@@ -146,6 +147,9 @@ Result<RecoveryReport> recover(Journal& journal, ClusterState& state, ApplyObser
     state.apply(batch, observer);
     return Status();
   }));
+  // Before anybody copies the state.
+  RequestPool requests;
+  state.share_requests(requests);
   return report;
 }
 

@@ -82,6 +82,35 @@ TEST(Recovery, FromBatchesFromACheckpointAndFromBoth) {
   }
 }
 
+TEST(Recovery, JobsThatAskForTheSameHaveOneRequest) {
+  const auto spec_of = [](std::uint32_t cpus) {
+    auto spec = testing::spec_of();
+    spec->request.edit()->cpus_per_task = cpus;
+    return spec;
+  };
+  FaultyDisk disk(1);
+  History history;
+  const std::size_t begin = history.log.batches().size();
+  const JobId first = history.log.submit(spec_of(7));
+  const JobId equal = history.log.submit(spec_of(7));
+  const JobId other = history.log.submit(spec_of(8));
+  const std::size_t all = history.log.batches().size();
+  ASSERT_GT(all, begin + 1);
+  for (const std::size_t checkpoint : {begin, all}) {
+    auto journal = opened();
+    ASSERT_TRUE(journal->acquire_leadership().has_value());
+    if (checkpoint == begin) {
+      ASSERT_TRUE(append(*journal, history, 0, all).has_value());
+    }
+    ASSERT_TRUE(write_checkpoint_at(*journal, history, checkpoint).has_value());
+    ClusterState state;
+    ASSERT_TRUE(recover(*journal, state, nullptr).has_value());
+    const auto request_of = [&](JobId job) { return state.jobs().find(job)->spec->request; };
+    EXPECT_TRUE(request_of(equal).is_one_with(request_of(first)));
+    EXPECT_FALSE(request_of(other).is_one_with(request_of(first)));
+  }
+}
+
 /// What ends while batches are replayed.
 struct Ends final : ApplyObserver {
   explicit Ends(const ClusterState& of) : state(of) {}

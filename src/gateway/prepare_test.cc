@@ -70,7 +70,7 @@ TEST(Prepare, WhatOnlyTheControllerSetsIsNobodysToSend) {
 
 TEST(Prepare, NumbersHaveTheirBoundsAtEveryDoor) {
   auto job = spec_of();
-  job->request.memory_mib = UINT64_MAX;
+  job->request.edit()->memory_mib = UINT64_MAX;
   auto step = std::make_shared<StepSpec>();
   step->task_count = UINT32_MAX;
   SubmitJob with_step = job_of();

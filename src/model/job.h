@@ -68,6 +68,8 @@ struct JobRun {
   bool has_session = false;  ///< a trial's: it asks us whether it should stop
   bool is_stop_acknowledged = false;
   ForgottenSteps forgotten;
+  TimePoint suspend_time;     ///< of the last suspension or resumption; unset: there was none
+  Duration suspended_before;  ///< spent in suspensions that are over
 
   /// Returns the newest step of that number; null: there is none.
   const StepState* find_step(std::uint32_t step) const {
@@ -105,8 +107,6 @@ struct Job {
   TimePoint eligible_time;  ///< when dependencies and begin time let it start; unset: not known yet
   TimePoint start_time;
   TimePoint end_time;  ///< unset while it has none; of a running job start + limit
-  TimePoint suspend_time;
-  Duration suspended_before;
   ExitStatus exit;
   UserId cancelled_by;
   std::uint16_t hold_after = 0;
@@ -134,6 +134,8 @@ struct Job {
     return is_finished(state) && !is_completing() && (flags & job_flag::kRequeueAfter) == 0;
   }
   bool is_array_record() const { return array != nullptr; }
+  /// Returns how long the present run has stood still in suspensions that are over.
+  Duration suspended_before() const { return run == nullptr ? Duration() : run->suspended_before; }
 };
 
 /// Returns the number of the job's present run, or of its next one while it waits, from 1; for a

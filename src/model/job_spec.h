@@ -6,6 +6,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/shared.h"
 #include "base/time.h"
 #include "model/ids.h"
 #include "model/resource_request.h"
@@ -86,8 +87,9 @@ struct JobSpec {
   /// resource_need() (state/resource_need.h), which leaves it as it is. `task_count`
   /// is what was given with -n or what follows from the other options. Invariant past the door
   /// (slurm/request_text.h): its lists are what the texts kGresPerNode, kGresPerJob, kGresPerTask,
-  /// kFeatures, kPrefer, kNodeList and kExcludeList say.
-  ResourceRequest request;
+  /// kFeatures, kPrefer, kNodeList and kExcludeList say. Jobs with equal requests share one, where
+  /// they come in (state/request_pool.h).
+  Shared<ResourceRequest> request;
   std::uint32_t tasks_per_socket = 0;
   std::uint32_t tasks_per_core = 0;
   Sharing sharing = Sharing::kDefault;
@@ -138,20 +140,20 @@ struct JobSpec {
 /// The field that `member` points to, of the job or of what it requests: tables of options and of
 /// columns name both alike.
 template <class T>
-T& field_of(JobSpec& spec, T JobSpec::*member) {
-  return spec.*member;
-}
-template <class T>
-T& field_of(JobSpec& spec, T ResourceRequest::*member) {
-  return spec.request.*member;
-}
-template <class T>
 const T& field_of(const JobSpec& spec, T JobSpec::*member) {
   return spec.*member;
 }
 template <class T>
 const T& field_of(const JobSpec& spec, T ResourceRequest::*member) {
-  return spec.request.*member;
+  return (*spec.request).*member;
+}
+template <class T>
+void set_field(JobSpec& spec, T JobSpec::*member, T value) {
+  spec.*member = value;
+}
+template <class T>
+void set_field(JobSpec& spec, T ResourceRequest::*member, T value) {
+  (*spec.request.edit()).*member = value;
 }
 
 using JobSpecRef = std::shared_ptr<const JobSpec>;

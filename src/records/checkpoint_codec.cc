@@ -96,9 +96,9 @@ void read(schema::StepRecord::Reader reader, StepState& value) {
   F(id, Id) P(spec, Spec) F(state, State) F(flags, Flags) F(reason, Reason) F(attempt, Attempt) \
   F(priority, Priority) L(partitions, Partitions) F(partition, Partition) \
   F(time_limit, TimeLimit) F(submit_time, SubmitTime) F(eligible_time, EligibleTime) \
-  F(start_time, StartTime) F(end_time, EndTime) F(suspend_time, SuspendTime) \
-  F(suspended_before, SuspendedBefore) F(exit, Exit) F(cancelled_by, By) F(hold_after, HoldAfter) \
-  F(array_job, ArrayJob) O(array_index, ArrayIndex) P(first_step, FirstStep)
+  F(start_time, StartTime) F(end_time, EndTime) F(exit, Exit) F(cancelled_by, By) \
+  F(hold_after, HoldAfter) F(array_job, ArrayJob) O(array_index, ArrayIndex) \
+  P(first_step, FirstStep)
 // clang-format on
 
 void write(schema::JobRecord::Builder builder, const Job& value) {
@@ -116,6 +116,8 @@ void write(schema::JobRecord::Builder builder, const Job& value) {
   if (value.run == nullptr) return;
   write_list(builder.initAllocation(static_cast<unsigned>(value.run->allocation->nodes.size())),
              value.run->allocation->nodes);
+  builder.setSuspendTime(to_wire(value.run->suspend_time));
+  builder.setSuspendedBefore(to_wire(value.run->suspended_before));
   builder.setRunKey(value.run->run_key);
   builder.setReleasedNodes(to_wire(value.run->released));
   builder.setNextStep(value.run->next_step);
@@ -155,6 +157,8 @@ void read(schema::JobRecord::Reader reader, Job& value) {
   if (!reader.hasAllocation()) return;
   value.run = std::make_unique<JobRun>();
   read_nodes(reader.getAllocation(), value.run->allocation);
+  from_wire(reader.getSuspendTime(), value.run->suspend_time);
+  from_wire(reader.getSuspendedBefore(), value.run->suspended_before);
   value.run->run_key = reader.getRunKey();
   from_wire(reader.getReleasedNodes(), value.run->released);
   value.run->next_step = reader.getNextStep();

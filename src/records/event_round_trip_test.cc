@@ -35,7 +35,7 @@ TEST(Testing, DrawsEveryMemberOfTheLargestStruct) {
   Rng rng(1);
   JobSpec spec;
   draw(spec, rng);
-  EXPECT_NE(spec.request.task_count, JobSpec().request.task_count);
+  EXPECT_NE(spec.request->task_count, JobSpec().request->task_count);
   EXPECT_NE(spec.environment, BlobId());
   EXPECT_NE(spec.get(JobText::kRlimits).size() + spec.get(JobText::kName).size(), 0U);
 }

@@ -18,7 +18,7 @@ JobSpec asking_spec() {
 
 TEST(JobSpecRecord, TheParsedRequestIsWhatCounts) {
   JobSpec spec = asking_spec();
-  spec.request.required_nodes = {"n7"};  // as a parser of another version may have read it
+  spec.request.edit()->required_nodes = {"n7"};  // as a parser of another version may have read it
   capnp::MallocMessageBuilder message;
   records::write(message.initRoot<schema::JobSpec>(), spec);
   JobSpec back;

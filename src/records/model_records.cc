@@ -81,6 +81,13 @@ bool has_lists(const ResourceRequest& request) {
   F(asked.cpus_per_task, AskedCpusPerTask) F(asked.min_cpus_per_node, AskedMinCpusPerNode) \
   F(asked.memory_scope, AskedMemoryScope) F(asked.memory_mib, AskedMemoryMib)
 // clang-format on
+void write_numbers(schema::JobSpec::Builder builder, const ResourceRequest& value) {
+  RESOURCE_NUMBER_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P,
+                         MUSTER_WRITE_O)
+}
+void read_numbers(schema::JobSpec::Reader reader, ResourceRequest& value) {
+  RESOURCE_NUMBER_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+}
 void write(schema::JobSpec::Builder builder, const JobSpec& value, std::uint64_t texts) {
   if ((value.text.mask() & ~texts) == 0) {
     write(builder.initText(), value.text);
@@ -88,15 +95,19 @@ void write(schema::JobSpec::Builder builder, const JobSpec& value, std::uint64_t
     write(builder.initText(), value.text.only(texts));
   }
   JOB_SPEC_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
-  if (asks_by_text(value) || has_lists(value.request)) write(builder.initParsed(), value.request);
+  const ResourceRequest& request = *value.request;
+  write_numbers(builder, request);
+  if (asks_by_text(value) || has_lists(request)) write(builder.initParsed(), request);
 }
 void write(schema::JobSpec::Builder builder, const JobSpec& value) { write(builder, value, ~0ULL); }
 void read(schema::JobSpec::Reader reader, JobSpec& value) {
   read(reader.getText(), value.text);
   JOB_SPEC_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
-  if (reader.hasParsed()) {
-    read(reader.getParsed(), value.request);
-  } else if (asks_by_text(value)) {
+  ResourceRequest request;
+  read_numbers(reader, request);
+  if (reader.hasParsed()) read(reader.getParsed(), request);
+  value.request = std::move(request);
+  if (!reader.hasParsed() && asks_by_text(value)) {
     // Written before requests were recorded: its texts were let in, so that they can be read.
     KJ_REQUIRE(parse_request(value).has_value(), "a job's request cannot be read");
   }

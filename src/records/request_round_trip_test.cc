@@ -32,12 +32,13 @@ JobSpecRef sayable(const JobSpecRef& spec) {
   said->asked = MemoryTerms();
   for (const JobText key : {JobText::kUserName, JobText::kGroupName, JobText::kAdminComment})
     said->text.set(key, "");
-  said->request.gres_per_node.clear();  // what texts say is read where the job comes in
-  said->request.gres_per_job.clear();
-  said->request.gres_per_task.clear();
-  said->request.features = said->request.preferred = {};
-  said->request.required_nodes.clear();
-  said->request.excluded_nodes.clear();
+  said->request.edit()->gres_per_node.clear();  // what texts say is read where the job comes in
+  said->request.edit()->gres_per_job.clear();
+  said->request.edit()->gres_per_task.clear();
+  said->request.edit()->features = {};
+  said->request.edit()->preferred = {};
+  said->request.edit()->required_nodes.clear();
+  said->request.edit()->excluded_nodes.clear();
   return said;
 }
 StepSpecRef sayable(const StepSpecRef& spec) {

@@ -123,6 +123,8 @@ void draw(T& value, Rng& rng) {
     auto fresh = std::make_unique<std::remove_const_t<typename T::element_type>>();
     draw(*fresh, rng);
     value = std::move(fresh);
+  } else if constexpr (is_shared<T>) {
+    draw(*value.edit(), rng);
   } else if constexpr (is_pair<T>) {
     draw(value.first, rng);
     draw(value.second, rng);
@@ -177,6 +179,8 @@ std::string difference(const T& a, const T& b) {
   } else if constexpr (is_pointer<T> || is_optional<T>) {
     if (static_cast<bool>(a) != static_cast<bool>(b)) return a ? " is lost" : " appears";
     return a ? difference(*a, *b) : std::string();
+  } else if constexpr (is_shared<T>) {
+    return difference(*a, *b);
   } else if constexpr (is_pair<T>) {
     auto at = difference(a.first, b.first);
     return at.empty() ? difference(a.second, b.second) : at;

@@ -68,6 +68,13 @@ namespace {
 constexpr std::uint64_t bit_of(JobText key) {
   return std::uint64_t{1} << static_cast<unsigned>(key);
 }
+void write_numbers(schema::JobRequest::Builder builder, const ResourceRequest& value) {
+  RESOURCE_NUMBER_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P,
+                         MUSTER_WRITE_O)
+}
+void read_numbers(schema::JobRequest::Reader reader, ResourceRequest& value) {
+  RESOURCE_NUMBER_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+}
 /// The texts of a job that its submitter may set.
 constexpr std::uint64_t kRequestTexts =
     ~(bit_of(JobText::kUserName) | bit_of(JobText::kGroupName) | bit_of(JobText::kAdminComment));
@@ -76,12 +83,16 @@ constexpr std::uint64_t kRequestTexts =
 void write(schema::JobRequest::Builder builder, const JobSpec& value) {
   write(builder.initText(), value.text.only(kRequestTexts));
   JOB_REQUEST_FIELDS(MUSTER_WRITE_F, MUSTER_WRITE_S, MUSTER_WRITE_L, MUSTER_WRITE_P, MUSTER_WRITE_O)
+  write_numbers(builder, *value.request);
 }
 void read(schema::JobRequest::Reader reader, JobSpec& value) {
   read(reader.getText(), value.text);
   KJ_REQUIRE((value.text.mask() & ~kRequestTexts) == 0,
              "names of users and administrators' comments are the controller's to set");
   JOB_REQUEST_FIELDS(MUSTER_READ_F, MUSTER_READ_S, MUSTER_READ_L, MUSTER_READ_P, MUSTER_READ_O)
+  ResourceRequest request;
+  read_numbers(reader, request);
+  value.request = std::move(request);
 }
 
 #define STEP_REQUEST_AND_TEXT(F, S, L, P, O) S(text, Text) STEP_REQUEST_FIELDS(F, S, L, P, O)

@@ -73,13 +73,13 @@ Result<DistributionRule> parse_distribution(std::string_view text) {
 // Asked for a number on each node and no number of all: the nodes decide it.
 bool follows_nodes(const JobSpec& job) {
   const bool is_count_given = (job.given & given_option::kTaskCount) != 0;
-  return !is_count_given && job.request.tasks_per_node != 0 &&
-         job.request.max_nodes > job.request.min_nodes;
+  return !is_count_given && job.request->tasks_per_node != 0 &&
+         job.request->max_nodes > job.request->min_nodes;
 }
 
 std::uint32_t task_count_on(const JobSpec& job, std::size_t nodes) {
-  return follows_nodes(job) ? static_cast<std::uint32_t>(nodes) * job.request.tasks_per_node
-                            : job.request.task_count;
+  return follows_nodes(job) ? static_cast<std::uint32_t>(nodes) * job.request->tasks_per_node
+                            : job.request->task_count;
 }
 
 std::uint32_t usable_cpus(const JobSpec& job, std::size_t cpus, const NodeConfig& node) {
@@ -87,10 +87,11 @@ std::uint32_t usable_cpus(const JobSpec& job, std::size_t cpus, const NodeConfig
   const std::uint32_t threads = std::max(1U, node.threads_per_core);
   // A node may be configured with fewer CPUs than threads; then a CPU is a core.
   const bool has_threads = node.cpus > node.sockets * node.cores_per_socket;
-  if (job.request.threads_per_core == 0 || job.request.threads_per_core >= threads || !has_threads)
+  if (job.request->threads_per_core == 0 || job.request->threads_per_core >= threads ||
+      !has_threads)
     return all;
   // Of each core only as many as may be used.
-  return all / threads * job.request.threads_per_core;
+  return all / threads * job.request->threads_per_core;
 }
 
 std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant) {
@@ -101,7 +102,7 @@ std::uint32_t job_tasks_on(const JobSpec& job, const NodeGrant& grant, std::uint
   if ((job.given & given_option::kTaskCount) != 0 || follows_nodes(job))
     return std::max(1U, grant.task_count);
   // Otherwise as many tasks as the node's CPUs hold.
-  return std::max({1U, grant.task_count, usable / std::max(1U, job.request.cpus_per_task)});
+  return std::max({1U, grant.task_count, usable / std::max(1U, job.request->cpus_per_task)});
 }
 
 RankLayout rank_layout(std::span<const std::uint32_t> counts, const DistributionRule& rule) {

@@ -21,7 +21,7 @@ TEST(RankLayout, AJobWithoutANumberOfTasksIsForAsManyAsItsCpusHold) {
   grant.cpus = Bitmap::range(0, 8);
   JobSpec job;
   EXPECT_EQ(job_tasks_on(job, grant), 8U);
-  job.request.cpus_per_task = 3;
+  job.request.edit()->cpus_per_task = 3;
   EXPECT_EQ(job_tasks_on(job, grant), 2U);
   EXPECT_EQ(job_tasks_on(job, grant, 3), 1U) << "as far as they are for tasks";
   job.given = given_option::kTaskCount;
@@ -30,10 +30,10 @@ TEST(RankLayout, AJobWithoutANumberOfTasksIsForAsManyAsItsCpusHold) {
 
 TEST(RankLayout, TasksPerNodeOnARangeOfNodesFollowTheNodes) {
   JobSpec job;
-  job.request.min_nodes = 2;
-  job.request.max_nodes = 4;
-  job.request.tasks_per_node = 2;
-  job.request.task_count = 4;
+  job.request.edit()->min_nodes = 2;
+  job.request.edit()->max_nodes = 4;
+  job.request.edit()->tasks_per_node = 2;
+  job.request.edit()->task_count = 4;
   EXPECT_EQ(task_count_on(job, 4), 8U);
   NodeGrant grant;
   grant.task_count = 2;
@@ -51,11 +51,11 @@ TEST(RankLayout, IdleThreadsAreNoCpusOfTheJob) {
   node.threads_per_core = 2;
   JobSpec job;
   EXPECT_EQ(usable_cpus(job, 8, node), 8U);
-  job.request.threads_per_core = 1;
+  job.request.edit()->threads_per_core = 1;
   EXPECT_EQ(usable_cpus(job, 8, node), 4U);
-  job.request.threads_per_core = 2;
+  job.request.edit()->threads_per_core = 2;
   EXPECT_EQ(usable_cpus(job, 8, node), 8U);
-  job.request.threads_per_core = 1;
+  job.request.edit()->threads_per_core = 1;
   node.cpus = 8;  // configured with a CPU for each core
   EXPECT_EQ(usable_cpus(job, 8, node), 8U);
 }
@@ -120,7 +120,7 @@ NodeConfig node_with(std::uint32_t boards, std::uint32_t sockets, std::uint32_t 
 
 TEST(RankLayout, BoardsMakeNoMoreCores) {
   JobSpec job;
-  job.request.threads_per_core = 1;
+  job.request.edit()->threads_per_core = 1;
   for (const std::uint32_t boards : {1U, 2U, 4U})
     EXPECT_EQ(usable_cpus(job, 16, node_with(boards, 4, 2, 2)), 8U) << boards;
   for (const std::uint32_t boards : {1U, 2U})
@@ -132,24 +132,25 @@ TEST(RankLayout, OfEachCoreSoManyThreadsAreUsed) {
   const NodeConfig node = node_with(1, 1, 4, 4);
   for (const auto& [threads, usable] : {std::pair(1U, 4U), std::pair(2U, 8U), std::pair(3U, 12U),
                                         std::pair(4U, 16U), std::pair(0U, 16U)}) {
-    job.request.threads_per_core = threads;
+    job.request.edit()->threads_per_core = threads;
     EXPECT_EQ(usable_cpus(job, 16, node), usable) << threads;
   }
-  job.request.threads_per_core = 1;
+  job.request.edit()->threads_per_core = 1;
   EXPECT_EQ(usable_cpus(job, 0, node), 0U);
 }
 
 TEST(RankLayout, TheNumberOfTasksFollowsTheNodesOnARangeAlone) {
   JobSpec job;
-  job.request.tasks_per_node = 3;
-  job.request.min_nodes = job.request.max_nodes = 2;
+  job.request.edit()->tasks_per_node = 3;
+  job.request.edit()->min_nodes = 2;
+  job.request.edit()->max_nodes = 2;
   EXPECT_FALSE(follows_nodes(job)) << "no range";
-  job.request.max_nodes = 4;
+  job.request.edit()->max_nodes = 4;
   EXPECT_TRUE(follows_nodes(job));
   EXPECT_EQ(task_count_on(job, 3), 9U);
-  job.request.tasks_per_node = 0;
+  job.request.edit()->tasks_per_node = 0;
   EXPECT_FALSE(follows_nodes(job));
-  EXPECT_EQ(task_count_on(job, 3), job.request.task_count);
+  EXPECT_EQ(task_count_on(job, 3), job.request->task_count);
 }
 
 TEST(RankLayout, APlaneLargerThanANodeIsABlock) {

@@ -48,7 +48,7 @@ bool asks_by_text(const JobSpec& spec) {
 
 Status parse_request(JobSpec& spec) {
   // Copied, and put back at once: a text that cannot be read changes nothing.
-  ResourceRequest request = spec.request;
+  ResourceRequest request = *spec.request;
   request.gres_per_node = TRY(gres_of(spec, JobText::kGresPerNode));
   request.gres_per_job = TRY(gres_of(spec, JobText::kGresPerJob));
   request.gres_per_task = TRY(gres_of(spec, JobText::kGresPerTask));
@@ -56,7 +56,8 @@ Status parse_request(JobSpec& spec) {
   request.preferred = TRY(features_of(spec, JobText::kPrefer));
   request.required_nodes = TRY(sorted_nodes(spec.get(JobText::kNodeList)));
   request.excluded_nodes = TRY(sorted_nodes(spec.get(JobText::kExcludeList)));
-  spec.request = std::move(request);
+  // Most jobs have no such lists: they keep the request that they share with others.
+  if (request != *spec.request) spec.request = std::move(request);
   return {};
 }
 

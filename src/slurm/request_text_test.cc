@@ -12,7 +12,7 @@ TEST(RequestText, AJobWithoutTextsAsksForNothingByThem) {
   spec.text.set(JobText::kPartition, "gpu");
   EXPECT_FALSE(asks_by_text(spec));
   ASSERT_TRUE(parse_request(spec).has_value());
-  EXPECT_EQ(spec.request, ResourceRequest());
+  EXPECT_EQ(*spec.request, ResourceRequest());
 }
 
 TEST(RequestText, EachTextIsReadIntoItsList) {
@@ -26,7 +26,7 @@ TEST(RequestText, EachTextIsReadIntoItsList) {
   spec.text.set(JobText::kExcludeList, "m1,m1");
   EXPECT_TRUE(asks_by_text(spec));
   ASSERT_TRUE(parse_request(spec).has_value());
-  const ResourceRequest& request = spec.request;
+  const ResourceRequest& request = *spec.request;
   EXPECT_EQ(request.gres_per_node, (std::vector<GresAmount>{{"gpu", "h100", 2}, {"nic", "", 1}}));
   EXPECT_EQ(request.gres_per_job, (std::vector<GresAmount>{{"gpu", "", 8}}));
   EXPECT_EQ(request.gres_per_task, (std::vector<GresAmount>{{"gpu", "", 1}}));
@@ -39,12 +39,12 @@ TEST(RequestText, EachTextIsReadIntoItsList) {
 
 TEST(RequestText, NumbersStayAsTheyAre) {
   JobSpec spec;
-  spec.request.task_count = 7;
-  spec.request.is_contiguous = true;
+  spec.request.edit()->task_count = 7;
+  spec.request.edit()->is_contiguous = true;
   spec.text.set(JobText::kFeatures, "fast");
   ASSERT_TRUE(parse_request(spec).has_value());
-  EXPECT_EQ(spec.request.task_count, 7U);
-  EXPECT_TRUE(spec.request.is_contiguous);
+  EXPECT_EQ(spec.request->task_count, 7U);
+  EXPECT_TRUE(spec.request->is_contiguous);
 }
 
 TEST(RequestText, ATextTakenAwayTakesItsListAlong) {
@@ -53,7 +53,7 @@ TEST(RequestText, ATextTakenAwayTakesItsListAlong) {
   ASSERT_TRUE(parse_request(spec).has_value());
   spec.text.set(JobText::kNodeList, "");
   ASSERT_TRUE(parse_request(spec).has_value());
-  EXPECT_TRUE(spec.request.required_nodes.empty());
+  EXPECT_TRUE(spec.request->required_nodes.empty());
 }
 
 TEST(RequestText, WhatCannotBeReadLeavesTheRequestAsItWas) {
@@ -66,12 +66,12 @@ TEST(RequestText, WhatCannotBeReadLeavesTheRequestAsItWas) {
     JobSpec spec;
     spec.text.set(JobText::kFeatures, "before");
     ASSERT_TRUE(parse_request(spec).has_value());
-    const ResourceRequest before = spec.request;
+    const ResourceRequest before = *spec.request;
     spec.text.set(key, text);
     const Status parsed = parse_request(spec);
     ASSERT_FALSE(parsed.has_value()) << text;
     EXPECT_EQ(parsed.error().code, ErrorCode::kInvalidArgument) << text;
-    EXPECT_EQ(spec.request, before) << text;
+    EXPECT_EQ(*spec.request, before) << text;
   }
 }
 

@@ -79,28 +79,28 @@ void add_requested_variables(Environment& environment, const JobSpec& job) {
   // Each of these gives a number of tasks.
   constexpr std::uint32_t kTasks =
       kTaskCount | kTasksPerNode | kTasksPerGpu | kTasksPerCore | kTasksPerSocket;
-  number_if(kTasks, "SLURM_NTASKS", job.request.task_count);
-  number_if(kTasks, "SLURM_NPROCS", job.request.task_count);
-  number_if(kTasksPerNode, "SLURM_NTASKS_PER_NODE", job.request.tasks_per_node);
+  number_if(kTasks, "SLURM_NTASKS", job.request->task_count);
+  number_if(kTasks, "SLURM_NPROCS", job.request->task_count);
+  number_if(kTasksPerNode, "SLURM_NTASKS_PER_NODE", job.request->tasks_per_node);
   number_if(kTasksPerCore, "SLURM_NTASKS_PER_CORE", job.tasks_per_core);
   number_if(kTasksPerSocket, "SLURM_NTASKS_PER_SOCKET", job.tasks_per_socket);
-  number_if(kTasksPerGpu, "SLURM_NTASKS_PER_GPU", job.request.tasks_per_gpu);
-  number_if(kCpusPerTask, "SLURM_CPUS_PER_TASK", job.request.cpus_per_task);
-  number_if(kCpusPerGpu, "SLURM_CPUS_PER_GPU", job.request.cpus_per_gpu);
-  number_if(kThreadsPerCore, "SLURM_THREADS_PER_CORE", job.request.threads_per_core);
+  number_if(kTasksPerGpu, "SLURM_NTASKS_PER_GPU", job.request->tasks_per_gpu);
+  number_if(kCpusPerTask, "SLURM_CPUS_PER_TASK", job.request->cpus_per_task);
+  number_if(kCpusPerGpu, "SLURM_CPUS_PER_GPU", job.request->cpus_per_gpu);
+  number_if(kThreadsPerCore, "SLURM_THREADS_PER_CORE", job.request->threads_per_core);
   text_if(kGpus, "SLURM_GPUS", short_text(job.get(JobText::kGresPerJob)));
   text_if(kGpusPerNode, "SLURM_GPUS_PER_NODE", short_text(job.get(JobText::kGresPerNode)));
   text_if(kGpusPerTask, "SLURM_GPUS_PER_TASK", short_text(job.get(JobText::kGresPerTask)));
   text_if(kCpusPerTask | kGpusPerTask, "SLURM_TRES_PER_TASK",
-          tres_per_task_text(is_given(kCpusPerTask) ? job.request.cpus_per_task : 0,
+          tres_per_task_text(is_given(kCpusPerTask) ? job.request->cpus_per_task : 0,
                              job.get(JobText::kGresPerTask)));
   // What counts, also when it is the cluster's default: steps inherit it.
-  set_memory_variable(environment, job.request.memory_scope, job.request.memory_mib);
+  set_memory_variable(environment, job.request->memory_scope, job.request->memory_mib);
   // Append or truncate, as the files of the step are opened.
   if (job.open_mode != 0)
     set_variable(environment, "SLURM_OPEN_MODE", job.open_mode == 2 ? "a" : "t");
   if (is_given(kDistribution)) set_distribution(environment, job.get(JobText::kDistribution));
-  if (job.request.is_overcommit) set_variable(environment, "SLURM_OVERCOMMIT", "1");
+  if (job.request->is_overcommit) set_variable(environment, "SLURM_OVERCOMMIT", "1");
 }
 
 }  // namespace muster

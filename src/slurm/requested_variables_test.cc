@@ -43,7 +43,7 @@ TEST(RequestedVariables, APlaneHasItsSizeInAVariableOfItsOwn) {
 
 TEST(RequestedVariables, TresPerTask) {
   JobSpec job;
-  job.request.cpus_per_task = 2;
+  job.request.edit()->cpus_per_task = 2;
   job.text.set(JobText::kGresPerTask, "gpu:h100:1");
   job.given = given_option::kCpusPerTask | given_option::kGpusPerTask;
   EXPECT_EQ(value_of(requested(job), "SLURM_TRES_PER_TASK"), "cpu=2,gres/gpu:h100=1");
@@ -56,10 +56,10 @@ TEST(RequestedVariables, TresPerTask) {
 TEST(RequestedVariables, MemoryUnderTheNameOfItsScope) {
   JobSpec job;
   job.given = given_option::kMemory | given_option::kTasksPerNode;
-  job.request.memory_scope = MemoryScope::kPerCpu;
-  job.request.memory_mib = 512;
-  job.request.tasks_per_node = 2;
-  job.request.task_count = 4;
+  job.request.edit()->memory_scope = MemoryScope::kPerCpu;
+  job.request.edit()->memory_mib = 512;
+  job.request.edit()->tasks_per_node = 2;
+  job.request.edit()->task_count = 4;
   const Environment environment = requested(job);
   EXPECT_EQ(value_of(environment, "SLURM_MEM_PER_CPU"), "512");
   EXPECT_EQ(value_of(environment, "SLURM_NTASKS"), "4");
@@ -67,11 +67,11 @@ TEST(RequestedVariables, MemoryUnderTheNameOfItsScope) {
 
 TEST(RequestedVariables, TheClustersDefaultMemoryCountsToo) {
   JobSpec job;
-  job.request.memory_scope = MemoryScope::kPerCpu;
-  job.request.memory_mib = 512;
+  job.request.edit()->memory_scope = MemoryScope::kPerCpu;
+  job.request.edit()->memory_mib = 512;
   EXPECT_EQ(value_of(requested(job), "SLURM_MEM_PER_CPU"), "512");
-  job.request.memory_scope = MemoryScope::kPerNode;
-  job.request.memory_mib = 0;  // --mem=0: all there is
+  job.request.edit()->memory_scope = MemoryScope::kPerNode;
+  job.request.edit()->memory_mib = 0;  // --mem=0: all there is
   EXPECT_EQ(value_of(requested(job), "SLURM_MEM_PER_NODE"), "(unset)");
 }
 
@@ -83,14 +83,14 @@ TEST(RequestedVariables, EachOptionHasItsVariable) {
     const char* value;
   };
   JobSpec job;
-  job.request.task_count = 6;
-  job.request.tasks_per_node = 3;
+  job.request.edit()->task_count = 6;
+  job.request.edit()->tasks_per_node = 3;
   job.tasks_per_core = 4;
   job.tasks_per_socket = 5;
-  job.request.tasks_per_gpu = 7;
-  job.request.cpus_per_task = 8;
-  job.request.cpus_per_gpu = 9;
-  job.request.threads_per_core = 1;
+  job.request.edit()->tasks_per_gpu = 7;
+  job.request.edit()->cpus_per_task = 8;
+  job.request.edit()->cpus_per_gpu = 9;
+  job.request.edit()->threads_per_core = 1;
   job.text.set(JobText::kGresPerJob, "gpu:a100:1,gpu:h100:2");
   job.text.set(JobText::kGresPerTask, "gpu:2");
   for (const auto& [given, name, value] :
@@ -129,7 +129,7 @@ TEST(RequestedVariables, ModesAndOvercommitCountWithoutBeingGiven) {
   job.open_mode = 1;
   EXPECT_EQ(value_of(requested(job), "SLURM_OPEN_MODE"), "t");
   job.open_mode = 2;
-  job.request.is_overcommit = true;
+  job.request.edit()->is_overcommit = true;
   EXPECT_EQ(value_of(requested(job), "SLURM_OPEN_MODE"), "a");
   EXPECT_EQ(value_of(requested(job), "SLURM_OVERCOMMIT"), "1");
 }

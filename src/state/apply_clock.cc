@@ -17,6 +17,7 @@ struct Mover {
 
 void move(JobRun& run, const Mover& mover) {
   if (run.stop) mover(run.stop->deadline);
+  mover(run.suspend_time);
   // Steps changed under it: the sum of their hashes is made anew.
   run.steps_hash = 0;
   for (StepState& step : run.steps) {
@@ -30,7 +31,7 @@ void move(Job& job, const Mover& mover) {
   mover(job.submit_time);
   // A time that somebody gave with --begin stays.
   if (job.eligible_time != job.spec->begin_time) mover(job.eligible_time);
-  for (TimePoint* time : {&job.start_time, &job.end_time, &job.suspend_time}) mover(*time);
+  for (TimePoint* time : {&job.start_time, &job.end_time}) mover(*time);
   if (job.dependencies != nullptr) {
     // Delays of after:+minutes are counted from starts, which move.
     for (DependencyTerm& term : job.dependencies->terms) mover(term.not_before);

@@ -157,8 +157,6 @@ void EventApplier::operator()(const JobStarted& event) {
     job.start_time = now;
     if (!job.eligible_time.is_set()) job.eligible_time = now;
     job.end_time = event.time_limit.is_infinite() ? TimePoint::unset() : now + event.time_limit;
-    job.suspend_time = TimePoint::unset();
-    job.suspended_before = Duration();
     job.exit = ExitStatus{};
     job.run = std::make_unique<JobRun>();
     job.run->allocation = event.allocation;
@@ -176,7 +174,7 @@ void EventApplier::operator()(const JobEnding& event) {
   const bool had_run = job.holds_resources();
   change(job, [&] {
     // Suspended time ends with the run.
-    if (job.state == JobState::kSuspended) job.suspended_before += now - job.suspend_time;
+    if (job.state == JobState::kSuspended) job.run->suspended_before += now - job.run->suspend_time;
     job.state = event.state;
     job.reason = event.reason;
     job.exit = event.exit;
@@ -263,8 +261,7 @@ void EventApplier::operator()(const JobRequeued& event) {
     job.reason = PendingReason::kNone;
     job.flags = static_cast<std::uint16_t>(job_flag::kRequeued | event.flags);
     job.eligible_time = event.eligible_time;
-    job.start_time = job.end_time = job.suspend_time = TimePoint::unset();
-    job.suspended_before = Duration();
+    job.start_time = job.end_time = TimePoint::unset();
     job.exit = ExitStatus{};
     job.cancelled_by = UserId();
     job.hold_after = 0;
@@ -289,7 +286,7 @@ void EventApplier::operator()(const JobChanged& event) {
         // Time in suspension is not counted against the limit.
         job.end_time = job.time_limit.is_infinite()
                            ? TimePoint::unset()
-                           : job.start_time + job.time_limit + job.suspended_before;
+                           : job.start_time + job.time_limit + job.run->suspended_before;
       }
     }
     if (event.eligible_time) job.eligible_time = *event.eligible_time;
@@ -323,7 +320,7 @@ void EventApplier::operator()(const JobSuspended& event) {
   change(job, [&] {
     job.state = JobState::kSuspended;
     // The resume moves the end by the time that passed since.
-    job.suspend_time = now;
+    job.run->suspend_time = now;
   });
 }
 
@@ -332,11 +329,11 @@ void EventApplier::operator()(const JobResumed& event) {
   CHECK(job.state == JobState::kSuspended, "job {} is resumed while not suspended",
         event.job.value());
   change(job, [&] {
-    const Duration paused = now - job.suspend_time;
+    const Duration paused = now - job.run->suspend_time;
     job.state = JobState::kRunning;
-    job.suspended_before += paused;
+    job.run->suspended_before += paused;
     if (job.end_time.is_set()) job.end_time = job.end_time + paused;
-    job.suspend_time = now;
+    job.run->suspend_time = now;
   });
 }
 

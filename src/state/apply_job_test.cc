@@ -295,9 +295,9 @@ TEST(JobEnding, CountsTheSuspensionThatItEnds) {
   const JobId job = log.submit(spec_of());
   log.start(job, {grant_of(0, 0, 1)});
   log.add({JobSuspended{job}});
-  EXPECT_EQ(log.job(job).suspend_time, log.state().time());
+  EXPECT_EQ(log.job(job).run->suspend_time, log.state().time());
   log.end(job, JobState::kCancelled, true);
-  EXPECT_EQ(log.job(job).suspended_before, Duration::seconds(1));
+  EXPECT_EQ(log.job(job).run->suspended_before, Duration::seconds(1));
 }
 
 TEST(JobRequeued, ForgetsTheRun) {

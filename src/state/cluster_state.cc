@@ -166,6 +166,10 @@ void ClusterState::restore_experiment(Experiment experiment) {
 
 /// Nodes are restored before: what of them is in use is in no checkpoint, and counted from the
 /// jobs.
+void ClusterState::share_requests(RequestPool& pool) {
+  jobs_.for_each([&](const Job& job) { pool.share(jobs_.find_mutable(job.id)->spec); });
+}
+
 void ClusterState::restore_job(Job job) {
   job.spec_hash = muster::hash_of(*job.spec);
   if (job.run != nullptr) {

@@ -14,6 +14,7 @@
 #include "state/experiment_table.h"
 #include "state/job_table.h"
 #include "state/node_table.h"
+#include "state/request_pool.h"
 
 namespace muster {
 
@@ -108,6 +109,10 @@ class ClusterState {
     TrialId trial = TrialId(1);
   };
   NextIds next_ids() const { return {next_job_, next_blob_, next_experiment_, next_trial_}; }
+
+  /// Lets jobs with equal requests have one, as they come out of a journal with one each. Nothing
+  /// that can be seen changes. Cost: O(jobs).
+  void share_requests(RequestPool& pool);
 
   // A fresh state is restored from a checkpoint in this order: cluster and rules, nodes, blobs,
   // experiments, trials, checkpoints, collections, documents, jobs, answers (oldest first), and the

@@ -123,7 +123,7 @@ TEST(ClusterState, SuspensionMovesTheEnd) {
   log.add({JobSuspended{job}});
   log.add({JobResumed{job}});
   EXPECT_EQ(log.job(job).end_time, end + Duration::seconds(1));
-  EXPECT_EQ(log.job(job).suspended_before, Duration::seconds(1));
+  EXPECT_EQ(log.job(job).run->suspended_before, Duration::seconds(1));
 }
 
 TEST(ClusterState, BlobsLiveAsLongAsAJobNamesThem) {

@@ -29,7 +29,7 @@ void set_terms(ResourceRequest& need, const MemoryTerms& terms) {
 
 /// As the user gave them.
 MemoryTerms asked_terms(const JobSpec& spec) {
-  return spec.asked.cpus_per_task != 0 ? spec.asked : terms_of(spec.request);
+  return spec.asked.cpus_per_task != 0 ? spec.asked : terms_of(*spec.request);
 }
 
 /// Where the job names no memory.
@@ -80,7 +80,7 @@ MemoryTerms terms_in(const JobSpec& spec, const PartitionConfig& partition,
                                    settings.default_memory_per_cpu_mib,
                                    settings.default_memory_per_gpu_mib};
     // A partition with any default of its own does not inherit the cluster's others.
-    fill_memory(terms, of_partition.is_set() ? of_partition : of_cluster, wants_gpu(spec.request));
+    fill_memory(terms, of_partition.is_set() ? of_partition : of_cluster, wants_gpu(*spec.request));
   }
   // 0: the partition sets none.
   const std::uint64_t per_cpu = partition.max_memory_per_cpu_mib != 0
@@ -104,7 +104,7 @@ bool wants_gpu(const ResourceRequest& need) {
 Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig& partition,
                                       const ClusterSettings& settings) {
   // A copy: the job's own request stays as it is.
-  ResourceRequest need = spec.request;
+  ResourceRequest need = *spec.request;
   set_terms(need, terms_in(spec, partition, settings));
   need.is_tasks_per_node_exact = follows_nodes(spec);
   // A run is one step of all its tasks, which MaxTasksPerNode bounds on each node.
@@ -121,7 +121,7 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
     need.max_nodes = std::max(need.min_nodes, std::min(need.max_nodes, need.task_count));
   // --ntasks-per-node sets CPUs aside for so many on each node, also where fewer tasks come to lie.
   // Source: sbatch(1).
-  const std::uint32_t asked_per_node = spec.request.tasks_per_node;
+  const std::uint32_t asked_per_node = spec.request->tasks_per_node;
   if (asked_per_node > 1 && need.task_count >= asked_per_node && !need.is_overcommit) {
     need.min_cpus_per_node =
         std::max(need.min_cpus_per_node, asked_per_node * std::max(1U, need.cpus_per_task));
@@ -140,23 +140,23 @@ Result<ResourceRequest> resource_need(const JobSpec& spec, const PartitionConfig
 
 bool has_memory_rules_of(const JobSpec& spec, const PartitionConfig& partition,
                          const ClusterSettings& settings) {
-  return terms_of(spec.request) == terms_in(spec, partition, settings);
+  return terms_of(*spec.request) == terms_in(spec, partition, settings);
 }
 
 void apply_memory_rules(JobSpec& spec, const PartitionConfig& partition,
                         const ClusterSettings& settings) {
   const MemoryTerms terms = terms_in(spec, partition, settings);
   drop_memory_rules(spec);
-  const MemoryTerms asked = terms_of(spec.request);
+  const MemoryTerms asked = terms_of(*spec.request);
   if (terms == asked) return;
-  set_terms(spec.request, terms);
+  set_terms(*spec.request.edit(), terms);
   spec.asked = asked;
   // Zero is what says that nothing is kept.
   spec.asked.cpus_per_task = std::max(1U, asked.cpus_per_task);
 }
 
 void drop_memory_rules(JobSpec& spec) {
-  if (spec.asked.cpus_per_task != 0) set_terms(spec.request, spec.asked);
+  if (spec.asked.cpus_per_task != 0) set_terms(*spec.request.edit(), spec.asked);
   spec.asked = MemoryTerms();
 }
 

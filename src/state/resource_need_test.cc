@@ -16,9 +16,9 @@ struct Ask {
 
 TEST(ResourceNeed, WithoutDefaultsIsWhatWasAskedFor) {
   Ask ask;
-  ask.spec.request.task_count = 3;
-  ask.spec.request.memory_scope = MemoryScope::kPerCpu;
-  ask.spec.request.memory_mib = 7;
+  ask.spec.request.edit()->task_count = 3;
+  ask.spec.request.edit()->memory_scope = MemoryScope::kPerCpu;
+  ask.spec.request.edit()->memory_mib = 7;
   const ResourceRequest need = ask.need();
   EXPECT_EQ(need.task_count, 3U);
   EXPECT_EQ(need.memory_scope, MemoryScope::kPerCpu);
@@ -36,8 +36,8 @@ TEST(ResourceNeed, MemoryComesFromThePartitionBeforeTheCluster) {
   ask.partition.default_memory_per_cpu_mib = 20;
   EXPECT_EQ(ask.need().memory_scope, MemoryScope::kPerCpu);
   EXPECT_EQ(ask.need().memory_mib, 20U);
-  ask.spec.request.memory_scope = MemoryScope::kPerNode;
-  ask.spec.request.memory_mib = 5;
+  ask.spec.request.edit()->memory_scope = MemoryScope::kPerNode;
+  ask.spec.request.edit()->memory_mib = 5;
   EXPECT_EQ(ask.need().memory_mib, 5U) << "what the job says goes first";
 }
 
@@ -46,11 +46,11 @@ TEST(ResourceNeed, MemoryPerGpuIsForJobsWithGpus) {
   ask.partition.default_memory_per_gpu_mib = 50;
   ask.partition.default_memory_per_cpu_mib = 20;
   EXPECT_EQ(ask.need().memory_scope, MemoryScope::kPerCpu);
-  ask.spec.request.gres_per_node = {{"gpu", "", 2}};
+  ask.spec.request.edit()->gres_per_node = {{"gpu", "", 2}};
   EXPECT_EQ(ask.need().memory_scope, MemoryScope::kPerGpu);
   EXPECT_EQ(ask.need().memory_mib, 50U);
   ask.partition.default_memory_per_cpu_mib = 0;
-  ask.spec.request.gres_per_node.clear();
+  ask.spec.request.edit()->gres_per_node.clear();
   ask.settings.default_memory_per_node_mib = 100;
   EXPECT_EQ(ask.need().memory_scope, MemoryScope::kDefault)
       << "the partition has a default, though none for this job";
@@ -58,14 +58,14 @@ TEST(ResourceNeed, MemoryPerGpuIsForJobsWithGpus) {
 
 TEST(ResourceNeed, MemoryRulesStartFromWhatWasAskedFor) {
   Ask ask;
-  ask.spec.request.memory_scope = MemoryScope::kPerCpu;
-  ask.spec.request.memory_mib = 250;
+  ask.spec.request.edit()->memory_scope = MemoryScope::kPerCpu;
+  ask.spec.request.edit()->memory_mib = 250;
   const JobSpec given = ask.spec;
   PartitionConfig strict;
   strict.max_memory_per_cpu_mib = 100;
   apply_memory_rules(ask.spec, strict, ask.settings);
-  EXPECT_EQ(ask.spec.request.cpus_per_task, 3U);
-  EXPECT_EQ(ask.spec.request.memory_mib, 84U);
+  EXPECT_EQ(ask.spec.request->cpus_per_task, 3U);
+  EXPECT_EQ(ask.spec.request->memory_mib, 84U);
   // The same again, in a partition with another rule, and in one without.
   EXPECT_EQ(resource_need(ask.spec, strict, ask.settings)->cpus_per_task, 3U);
   strict.max_memory_per_cpu_mib = 200;
@@ -81,15 +81,16 @@ TEST(ResourceNeed, MemoryRulesStartFromWhatWasAskedFor) {
 TEST(ResourceNeed, MemoryOfANodePaysForCpusThatTasksOnItCountToo) {
   Ask ask;
   ask.partition.max_memory_per_cpu_mib = 100;
-  ask.spec.request.memory_scope = MemoryScope::kPerNode;
-  ask.spec.request.memory_mib = 600;
+  ask.spec.request.edit()->memory_scope = MemoryScope::kPerNode;
+  ask.spec.request.edit()->memory_mib = 600;
   EXPECT_EQ(ask.need().min_cpus_per_node, 6U);
-  ask.spec.request.tasks_per_node = ask.spec.request.task_count = 8;
+  ask.spec.request.edit()->tasks_per_node = 8;
+  ask.spec.request.edit()->task_count = 8;
   EXPECT_EQ(ask.need().min_cpus_per_node, 8U);
-  ask.spec.request.memory_mib = 0;  // all of the node's
-  ask.spec.request.tasks_per_node = 0;
+  ask.spec.request.edit()->memory_mib = 0;  // all of the node's
+  ask.spec.request.edit()->tasks_per_node = 0;
   EXPECT_EQ(ask.need().min_cpus_per_node, 0U);
-  ask.spec.request.memory_mib = ~std::uint64_t{0};
+  ask.spec.request.edit()->memory_mib = ~std::uint64_t{0};
   EXPECT_EQ(ask.need().min_cpus_per_node, kCountMax);
 }
 
@@ -97,8 +98,8 @@ TEST(ResourceNeed, MemoryIsNothingWhereItIsNotCounted) {
   Ask ask;
   ask.settings.is_memory_consumable = false;
   ask.settings.default_memory_per_cpu_mib = 20;
-  ask.spec.request.memory_scope = MemoryScope::kPerNode;
-  ask.spec.request.memory_mib = 5;
+  ask.spec.request.edit()->memory_scope = MemoryScope::kPerNode;
+  ask.spec.request.edit()->memory_mib = 5;
   EXPECT_EQ(ask.need().memory_scope, MemoryScope::kDefault);
   EXPECT_EQ(ask.need().memory_mib, 0U);
 }
@@ -106,52 +107,52 @@ TEST(ResourceNeed, MemoryIsNothingWhereItIsNotCounted) {
 TEST(ResourceNeed, ARunHasAtMostMaxTasksPerNodeOnEach) {
   Ask ask;
   ask.settings.max_tasks_per_node = 8;
-  ask.spec.request.task_count = 20;
+  ask.spec.request.edit()->task_count = 20;
   EXPECT_EQ(ask.need().tasks_per_node, 0U) << "a batch job's steps ask for themselves";
   ask.spec.kind = JobKind::kRun;
   EXPECT_EQ(ask.need().tasks_per_node, 8U);
-  ask.spec.request.tasks_per_node = 5;
+  ask.spec.request.edit()->tasks_per_node = 5;
   EXPECT_EQ(ask.need().tasks_per_node, 5U);
-  ask.spec.request.tasks_per_node = 10;
+  ask.spec.request.edit()->tasks_per_node = 10;
   EXPECT_EQ(ask.need().tasks_per_node, 8U);
-  ask.spec.request.tasks_per_node = 0;
-  ask.spec.request.task_count = 8;
+  ask.spec.request.edit()->tasks_per_node = 0;
+  ask.spec.request.edit()->task_count = 8;
   EXPECT_EQ(ask.need().tasks_per_node, 0U) << "no bound where all would fit on one";
 }
 
 TEST(ResourceNeed, ARangeOfNodesEndsAtTheTasks) {
   Ask ask;
-  ask.spec.request.min_nodes = 2;
-  ask.spec.request.max_nodes = 10;
-  ask.spec.request.task_count = 4;
+  ask.spec.request.edit()->min_nodes = 2;
+  ask.spec.request.edit()->max_nodes = 10;
+  ask.spec.request.edit()->task_count = 4;
   EXPECT_EQ(ask.need().max_nodes, 10U) << "the tasks follow from the nodes";
   ask.spec.given = given_option::kTaskCount;
   EXPECT_EQ(ask.need().max_nodes, 4U);
-  ask.spec.request.task_count = 1;
+  ask.spec.request.edit()->task_count = 1;
   EXPECT_EQ(ask.need().max_nodes, 2U) << "never below the least";
 }
 
 TEST(ResourceNeed, TasksPerNodeSetCpusAside) {
   Ask ask;
-  ask.spec.request.task_count = 6;
-  ask.spec.request.tasks_per_node = 4;
-  ask.spec.request.cpus_per_task = 2;
+  ask.spec.request.edit()->task_count = 6;
+  ask.spec.request.edit()->tasks_per_node = 4;
+  ask.spec.request.edit()->cpus_per_task = 2;
   EXPECT_EQ(ask.need().min_cpus_per_node, 8U);
-  ask.spec.request.min_cpus_per_node = 12;
+  ask.spec.request.edit()->min_cpus_per_node = 12;
   EXPECT_EQ(ask.need().min_cpus_per_node, 12U);
-  ask.spec.request.min_cpus_per_node = 0;
-  ask.spec.request.is_overcommit = true;
+  ask.spec.request.edit()->min_cpus_per_node = 0;
+  ask.spec.request.edit()->is_overcommit = true;
   EXPECT_EQ(ask.need().min_cpus_per_node, 0U);
-  ask.spec.request.is_overcommit = false;
-  ask.spec.request.task_count = 3;
+  ask.spec.request.edit()->is_overcommit = false;
+  ask.spec.request.edit()->task_count = 3;
   EXPECT_EQ(ask.need().min_cpus_per_node, 0U) << "fewer tasks than one node's";
 }
 
 TEST(ResourceNeed, EachRequiredNodeTakesPart) {
   Ask ask;
-  ask.spec.request.required_nodes = {"a", "b", "c"};
+  ask.spec.request.edit()->required_nodes = {"a", "b", "c"};
   EXPECT_EQ(ask.need().min_nodes, 3U);
-  ask.spec.request.min_nodes = 5;
+  ask.spec.request.edit()->min_nodes = 5;
   EXPECT_EQ(ask.need().min_nodes, 5U);
 }
 
@@ -170,7 +171,7 @@ TEST(ResourceNeed, CpusPerGpuAreThePartitionsWhereNoneAreGiven) {
   Ask ask;
   ask.partition.default_cpus_per_gpu = 4;
   EXPECT_EQ(ask.need().cpus_per_gpu, 4U);
-  ask.spec.request.cpus_per_gpu = 2;
+  ask.spec.request.edit()->cpus_per_gpu = 2;
   EXPECT_EQ(ask.need().cpus_per_gpu, 2U);
 }
 

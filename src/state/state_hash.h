@@ -17,7 +17,7 @@ struct Answer;
 /// The number of the rules by which hashes are computed. It is raised when a member leaves its
 /// struct or changes its position in it, or a rule of value_hash.h changes; not for a member added
 /// at the end.
-inline constexpr std::uint32_t kStateHashFormat = 6;
+inline constexpr std::uint32_t kStateHashFormat = 7;
 
 /// Returns the hash of a specification, stored with the job because it never changes.
 std::uint64_t hash_of(const JobSpec& spec);

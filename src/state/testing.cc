@@ -68,8 +68,8 @@ JobId Log::submit(const std::shared_ptr<JobSpec>& spec, std::optional<ArraySpec>
 
 JobId Log::submit_with_memory(std::uint64_t per_cpu_mib) {
   auto spec = spec_of();
-  spec->request.memory_scope = MemoryScope::kPerCpu;
-  spec->request.memory_mib = per_cpu_mib;
+  spec->request.edit()->memory_scope = MemoryScope::kPerCpu;
+  spec->request.edit()->memory_mib = per_cpu_mib;
   return submit(spec);
 }
 

@@ -23,7 +23,7 @@ std::uint16_t trial_hold(const ClusterState& state, const Trial& trial) {
 
 JobSpec with_slots(const JobSpec& spec, std::uint32_t slots) {
   JobSpec changed = spec;
-  changed.request.task_count = slots;
+  changed.request.edit()->task_count = slots;
   return changed;
 }
 

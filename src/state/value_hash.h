@@ -112,6 +112,8 @@ std::uint64_t value_hash(const T& value) {
     return of_pack(value);
   } else if constexpr (is_pointer<T>) {
     return of_pointer(value);
+  } else if constexpr (is_shared<T>) {
+    return value_hash(*value);
   } else if constexpr (is_optional<T>) {
     return value ? Hasher().add(1).add(value_hash(*value)).digest() : 0;
   } else if constexpr (is_pair<T>) {

@@ -42,9 +42,10 @@ std::string allocated_tres(const std::vector<NodeGrant>& grants, bool is_billed 
 /// The least CPUs a job needs: what `squeue` shows while it waits.
 std::uint32_t least_cpus(const JobSpec& spec) {
   // At least one CPU a node, and what --ntasks-per-node sets aside there.
-  const std::uint32_t nodes = std::max(1U, spec.request.min_nodes);
-  const std::uint32_t by_tasks = spec.request.task_count * std::max(1U, spec.request.cpus_per_task);
-  return std::max({by_tasks, nodes, nodes * spec.request.min_cpus_per_node});
+  const std::uint32_t nodes = std::max(1U, spec.request->min_nodes);
+  const std::uint32_t by_tasks =
+      spec.request->task_count * std::max(1U, spec.request->cpus_per_task);
+  return std::max({by_tasks, nodes, nodes * spec.request->min_cpus_per_node});
 }
 
 std::uint64_t requested_memory(const ResourceRequest& need, std::uint32_t cpus,
@@ -75,7 +76,7 @@ std::string requested_tres(const Job& job, const ClusterState& state) {
   // What the memory rules made of the request when it came in or started, not what they would make
   // of it now.
   counts.memory_mib =
-      requested_memory(job.spec->request, static_cast<std::uint32_t>(counts.cpus), gpus);
+      requested_memory(*job.spec->request, static_cast<std::uint32_t>(counts.cpus), gpus);
   return tres_text(counts);
 }
 
@@ -142,7 +143,7 @@ void fill_array(JobView& view, const Job& job) {
 
 void fill_allocation(JobView& view, const Job& job, const ClusterState& state, QueryDetail detail) {
   // Before it has nodes: the least that it asks for.
-  view.node_count = std::max(1U, job.spec->request.min_nodes);
+  view.node_count = std::max(1U, job.spec->request->min_nodes);
   view.cpu_count = least_cpus(*job.spec);
   if (job.run == nullptr) return;
   const auto& grants = job.run->allocation->nodes;
@@ -240,8 +241,8 @@ JobView view_of(const Job& job, const ClusterState& state, QueryDetail detail,
   view.eligible_time = job.eligible_time;
   view.start_time = job.start_time;
   view.end_time = job.end_time;
-  view.suspend_time = job.suspend_time;
-  view.suspended_before = job.suspended_before;
+  if (job.run != nullptr) view.suspend_time = job.run->suspend_time;
+  view.suspended_before = job.suspended_before();
   view.exit = job.exit;
   view.cancelled_by = job.cancelled_by;
   if (job.detail != nullptr) view.detail = *job.detail;

@@ -63,12 +63,12 @@ void change(Log& log, JobId job, std::optional<std::uint16_t> flags,
 TEST(ViewOfJob, APendingOneShowsWhatItNeeds) {
   Log log;
   auto spec = spec_of();
-  spec->request.min_nodes = 2;
-  spec->request.task_count = 6;
-  spec->request.cpus_per_task = 2;
-  spec->request.memory_scope = MemoryScope::kPerCpu;
-  spec->request.memory_mib = 10;
-  spec->request.gres_per_node = {{"gpu", "", 1}};
+  spec->request.edit()->min_nodes = 2;
+  spec->request.edit()->task_count = 6;
+  spec->request.edit()->cpus_per_task = 2;
+  spec->request.edit()->memory_scope = MemoryScope::kPerCpu;
+  spec->request.edit()->memory_mib = 10;
+  spec->request.edit()->gres_per_node = {{"gpu", "", 1}};
   const JobView view = seen(log, log.submit(spec));
   EXPECT_EQ(view.node_count, 2U);
   EXPECT_EQ(view.cpu_count, 12U);
@@ -342,8 +342,8 @@ TEST(TrialOfJob, HoldsItWhileThereIsNothingToTrain) {
 
 TEST(TrialOfJob, OtherSlotsAreOtherTasks) {
   const JobSpec spec = *spec_of();
-  EXPECT_EQ(with_slots(spec, 3).request.task_count, 3U);
-  EXPECT_EQ(spec.request.task_count, 1U);
+  EXPECT_EQ(with_slots(spec, 3).request->task_count, 3U);
+  EXPECT_EQ(spec.request->task_count, 1U);
 }
 
 }  // namespace

@@ -99,8 +99,8 @@ TEST_F(TaskEnvironmentTest, AStepCountsItsOwnCpus) {
 }
 
 TEST_F(TaskEnvironmentTest, AStepsOwnMemoryReplacesTheJobs) {
-  job.request.memory_scope = MemoryScope::kPerCpu;
-  job.request.memory_mib = 500;
+  job.request.edit()->memory_scope = MemoryScope::kPerCpu;
+  job.request.edit()->memory_mib = 500;
   EXPECT_EQ(value("SLURM_MEM_PER_CPU"), "500");
   step.memory_scope = MemoryScope::kPerNode;
   step.memory_mib = 1024;

@@ -359,7 +359,7 @@ void NodeRole::reconcile(NodeIndex node, const RegisterNode& hello, bool is_same
     // What was ordered while the node was away may not have come through.
     engine_.send(node, roles_.runs->end_of(job));
     // Told either way: a job that was resumed while the node was away still stands still there.
-    if (job.suspend_time.is_set()) {
+    if (job.run->suspend_time.is_set()) {
       engine_.send(node, SuspendJob{id, job.attempt, job.state == JobState::kSuspended});
     }
     if (job.run->stop) roles_.runs->deliver_stop(job, node);

@@ -35,7 +35,7 @@ std::shared_ptr<JobSpec> service_job(const JobSpec& like, ServiceKind kind) {
                                                                    : "checkpoint.rm");
   job->text.set(JobText::kCommand, std::string(service_command(kind)));
   for (const JobText key : {JobText::kStdOut, JobText::kStdErr}) job->text.set(key, "/dev/null");
-  job->request.max_nodes = 1;
+  job->request.edit()->max_nodes = 1;
   // Only its user reads what it makes.
   job->umask = 077;
   // It is of this moment: started again it would serve nobody.

@@ -65,15 +65,15 @@ std::string nodes_or_reason(const JobView& job) {
 }
 
 std::string memory_asked(const JobSpec& spec, bool is_converted) {
-  return is_converted ? memory_text(spec.request.memory_mib)
-                      : fmt::format("{}M", spec.request.memory_mib);
+  return is_converted ? memory_text(spec.request->memory_mib)
+                      : fmt::format("{}M", spec.request->memory_mib);
 }
 
 std::uint32_t least_cpus_per_node(const JobSpec& spec) {
   // What MinCPUsNode shows: the tasks' CPUs where those need more.
   const std::uint32_t by_tasks =
-      std::max(1U, spec.request.cpus_per_task) * std::max(1U, spec.request.tasks_per_node);
-  return std::max({1U, spec.request.min_cpus_per_node, by_tasks});
+      std::max(1U, spec.request->cpus_per_task) * std::max(1U, spec.request->tasks_per_node);
+  return std::max({1U, spec.request->min_cpus_per_node, by_tasks});
 }
 
 std::string or_star(std::uint32_t count) { return count == 0 ? "*" : fmt::format("{}", count); }

@@ -34,11 +34,13 @@ inline JobSpec test_spec() {
   spec.text.set(JobText::kGresPerNode, "gpu:h100:2");
   spec.user = UserId(1000);
   spec.group = GroupId(100);
-  spec.request.min_nodes = spec.request.max_nodes = 2;
-  spec.request.task_count = 4;
-  spec.request.cpus_per_task = 2;
-  spec.request.memory_scope = MemoryScope::kPerNode;
-  spec.request.memory_mib = 4096;
+  ResourceRequest request;
+  request.min_nodes = request.max_nodes = 2;
+  request.task_count = 4;
+  request.cpus_per_task = 2;
+  request.memory_scope = MemoryScope::kPerNode;
+  request.memory_mib = 4096;
+  spec.request = std::move(request);
   spec.submit_session = 77;
   return spec;
 }

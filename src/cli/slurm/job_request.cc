@@ -87,13 +87,13 @@ Status check_contradictions(SubmitOptions& options) {
   // A place within the nodes of an allocation means nothing without one.
   if (!is_step && is_written(options, "relative"))
     return contradiction("--relative option invalid for job allocation request");
-  if (job.request.tasks_per_gpu != 0 && !options.gpus_per_task.empty()) {
+  if (job.request->tasks_per_gpu != 0 && !options.gpus_per_task.empty()) {
     // Only where one of the two is the step's own wish.
     if (is_step && is_written(options, "gpus-per-task") != is_written(options, "ntasks-per-gpu")) {
       // What the job said is as if it had not been said: not "none", which it would be if the
       // option still counted as given.
       if (is_written(options, "gpus-per-task")) {
-        job.request.tasks_per_gpu = 0;
+        job.request.edit()->tasks_per_gpu = 0;
         job.given &= ~given_option::kTasksPerGpu;
       } else {
         options.gpus_per_task.clear();
@@ -111,7 +111,7 @@ Status check_contradictions(SubmitOptions& options) {
     if (options.has_gpus_of_tres && is_written(options, "gpus-per-task"))
       return contradiction("--gpus-per-task is mutually exclusive with --tres-per-task=gres/gpu");
   }
-  if (!is_step && job.request.tasks_per_gpu != 0 && job.request.tasks_per_node != 0) {
+  if (!is_step && job.request->tasks_per_gpu != 0 && job.request->tasks_per_node != 0) {
     return contradiction(
         "--ntasks-per-node is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
   }
@@ -127,11 +127,11 @@ Status check_contradictions(SubmitOptions& options) {
   if (is_written(options, "prefer") && is_written(options, "constraint"))
     return fail(refused_option("--prefer together with --constraint"));
   if (!is_step && is_given(options, given_option::kNodes) && !options.gpus.empty() &&
-      count_of(options.gpus) < job.request.min_nodes) {
+      count_of(options.gpus) < job.request->min_nodes) {
     return contradiction(
         fmt::format("Invalid generic resource (gres) specification: --gpus={} is less than the {} "
                     "nodes of --nodes",
-                    count_of(options.gpus), job.request.min_nodes));
+                    count_of(options.gpus), job.request->min_nodes));
   }
   return {};
 }
@@ -145,24 +145,24 @@ Status derive_topology(SubmitOptions& options) {
   if (options.inside) return {};
   if (job.tasks_per_core == 1) {
     // A task of one CPU on its own core is what --threads-per-core=1 gives.
-    if (job.request.cpus_per_task == 1) job.request.threads_per_core = 1;
-    if (job.request.cpus_per_task % 2 == 1 && job.request.cpus_per_task > 1)
+    if (job.request->cpus_per_task == 1) job.request.edit()->threads_per_core = 1;
+    if (job.request->cpus_per_task % 2 == 1 && job.request->cpus_per_task > 1)
       return refuse("--ntasks-per-core=1 with an odd number of CPUs for each task");
   }
   const std::uint32_t per_socket = job.tasks_per_socket;
-  if (per_socket != 0 && job.request.tasks_per_node > per_socket)
+  if (per_socket != 0 && job.request->tasks_per_node > per_socket)
     return refuse("--ntasks-per-socket below --ntasks-per-node");
-  if (per_socket != 0 && job.request.tasks_per_node == 0 && job.request.task_count > per_socket) {
+  if (per_socket != 0 && job.request->tasks_per_node == 0 && job.request->task_count > per_socket) {
     // Even one socket of each node suffices.
     const bool is_enough =
-        std::uint64_t{per_socket} * std::max(job.request.min_nodes, job.request.max_nodes) >=
-        job.request.task_count;
+        std::uint64_t{per_socket} * std::max(job.request->min_nodes, job.request->max_nodes) >=
+        job.request->task_count;
     if (!is_enough)
       return refuse("--ntasks-per-socket for more tasks than one socket of each node holds");
-    job.request.tasks_per_node = per_socket;
+    job.request.edit()->tasks_per_node = per_socket;
   }
   // A job ends with its first lost node; on a single node --no-kill makes no difference.
-  if (!job.is_kill_on_node_fail && (job.request.min_nodes > 1 || job.request.max_nodes > 1))
+  if (!job.is_kill_on_node_fail && (job.request->min_nodes > 1 || job.request->max_nodes > 1))
     return refuse("--no-kill for a job of several nodes");
   return {};
 }
@@ -172,8 +172,8 @@ Status derive_topology(SubmitOptions& options) {
 void derive_spread(JobSpec& job) {
   const bool is_open = (job.given & given_option::kNodes) == 0;
   // One node for each task at most.
-  if (job.is_spread && is_open && job.request.task_count > 1)
-    job.request.max_nodes = std::max(job.request.max_nodes, job.request.task_count);
+  if (job.is_spread && is_open && job.request->task_count > 1)
+    job.request.edit()->max_nodes = std::max(job.request->max_nodes, job.request->task_count);
 }
 
 Status derive_gres(SubmitOptions& options) {
@@ -187,7 +187,8 @@ Status derive_gres(SubmitOptions& options) {
   std::ranges::sort(per_node);
   if (const auto nodes = implied_node_count(options.gpus, per_node);
       nodes && !is_given(options, given_option::kNodes)) {
-    options.job.request.min_nodes = options.job.request.max_nodes = *nodes;
+    options.job.request.edit()->min_nodes = *nodes;
+    options.job.request.edit()->max_nodes = *nodes;
   }
   options.job.text.set(JobText::kGresPerNode, gres_text(per_node));
   options.job.text.set(JobText::kGresPerJob, gres_text(options.gpus));
@@ -198,26 +199,26 @@ Status derive_gres(SubmitOptions& options) {
 /// The threads that -B names on each node, one task each. Source: sbatch(1),
 /// --extra-node-info; 22.05.8.
 std::uint32_t places_per_node(const JobSpec& job) {
-  return std::max(1U, job.request.sockets_per_node) * std::max(1U, job.request.cores_per_socket) *
-         std::max(1U, job.request.threads_per_core);
+  return std::max(1U, job.request->sockets_per_node) * std::max(1U, job.request->cores_per_socket) *
+         std::max(1U, job.request->threads_per_core);
 }
 
 /// The task count that the other options mean when -n was not given; 0: they say nothing.
 std::uint32_t implied_tasks(const SubmitOptions& options) {
   const JobSpec& job = options.job;
-  const std::uint32_t nodes = std::max(1U, job.request.min_nodes);
+  const std::uint32_t nodes = std::max(1U, job.request->min_nodes);
   if (!options.gpus.empty() && !options.gpus_per_task.empty()) {
     // As many tasks as GPUs for each go into all GPUs.
     return count_of(options.gpus) / std::max(1U, count_of(options.gpus_per_task));
   }
-  if (job.request.tasks_per_node != 0) return nodes * job.request.tasks_per_node;
+  if (job.request->tasks_per_node != 0) return nodes * job.request->tasks_per_node;
   if (is_written(options, "extra-node-info")) return nodes * places_per_node(job);
-  if (job.request.tasks_per_gpu != 0 && !options.gpus.empty())
-    return count_of(options.gpus) * job.request.tasks_per_gpu;
-  if (job.request.tasks_per_gpu != 0 && has_gpu(options.gpus_per_node))
-    return nodes * count_of(options.gpus_per_node) * job.request.tasks_per_gpu;
-  if (job.request.tasks_per_gpu != 0 && has_gpu(options.gres))
-    return nodes * gpu_count(options.gres) * job.request.tasks_per_gpu;
+  if (job.request->tasks_per_gpu != 0 && !options.gpus.empty())
+    return count_of(options.gpus) * job.request->tasks_per_gpu;
+  if (job.request->tasks_per_gpu != 0 && has_gpu(options.gpus_per_node))
+    return nodes * count_of(options.gpus_per_node) * job.request->tasks_per_gpu;
+  if (job.request->tasks_per_gpu != 0 && has_gpu(options.gres))
+    return nodes * gpu_count(options.gres) * job.request->tasks_per_gpu;
   return 0;
 }
 
@@ -225,50 +226,50 @@ std::uint32_t implied_tasks(const SubmitOptions& options) {
 /// count for more.
 void derive_tasks_per_node(SubmitOptions& options, Words& warnings) {
   JobSpec& job = options.job;
-  const bool is_bound = options.by == Submitter::kRun && job.request.tasks_per_node != 0 &&
+  const bool is_bound = options.by == Submitter::kRun && job.request->tasks_per_node != 0 &&
                         is_given(options, given_option::kNodes) &&
-                        job.request.max_nodes == job.request.min_nodes;
-  if (!is_bound ||
-      job.request.task_count <= std::uint64_t{job.request.tasks_per_node} * job.request.min_nodes)
+                        job.request->max_nodes == job.request->min_nodes;
+  if (!is_bound || job.request->task_count <=
+                       std::uint64_t{job.request->tasks_per_node} * job.request->min_nodes)
     return;
   warnings.push_back(
       fmt::format("can't honor --ntasks-per-node set to {} which doesn't match the requested tasks "
                   "{} with the number of "
                   "requested nodes {}. Ignoring --ntasks-per-node.",
-                  job.request.tasks_per_node, job.request.task_count, job.request.min_nodes));
-  job.request.tasks_per_node = 0;
+                  job.request->tasks_per_node, job.request->task_count, job.request->min_nodes));
+  job.request.edit()->tasks_per_node = 0;
 }
 
 void derive_tasks(SubmitOptions& options, Words& warnings) {
   JobSpec& job = options.job;
   if (is_given(options, given_option::kTaskCount)) {
     derive_tasks_per_node(options, warnings);
-    if (job.request.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
+    if (job.request->tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
       // Enough nodes for that many tasks on each.
-      job.request.min_nodes = std::max(
-          job.request.min_nodes,
-          (job.request.task_count + job.request.tasks_per_node - 1) / job.request.tasks_per_node);
+      job.request.edit()->min_nodes = std::max(
+          job.request->min_nodes, (job.request->task_count + job.request->tasks_per_node - 1) /
+                                      job.request->tasks_per_node);
     }
-    if (job.request.task_count < job.request.min_nodes) {
+    if (job.request->task_count < job.request->min_nodes) {
       // The warning is for who has written --nodes; from a variable it would come at each step.
       if (options.is_nodes_written) {
         warnings.push_back(fmt::format("can't run {} processes on {} nodes, setting nnodes to {}",
-                                       job.request.task_count, job.request.min_nodes,
-                                       job.request.task_count));
+                                       job.request->task_count, job.request->min_nodes,
+                                       job.request->task_count));
       }
-      job.request.min_nodes = job.request.task_count;
-      if (job.request.max_nodes != 0) job.request.max_nodes = job.request.task_count;
+      job.request.edit()->min_nodes = job.request->task_count;
+      if (job.request->max_nodes != 0) job.request.edit()->max_nodes = job.request->task_count;
     }
     return;
   }
   const std::uint32_t implied = implied_tasks(options);
   // One task on each node, as in Slurm.
-  job.request.task_count = implied != 0 ? implied : std::max(1U, job.request.min_nodes);
+  job.request.edit()->task_count = implied != 0 ? implied : std::max(1U, job.request->min_nodes);
   if (implied != 0 && !follows_nodes(job)) job.given |= given_option::kTaskCount;
-  if (job.request.tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
-    job.request.min_nodes =
-        std::max(job.request.min_nodes, (job.request.task_count + job.request.tasks_per_node - 1) /
-                                            job.request.tasks_per_node);
+  if (job.request->tasks_per_node != 0 && !is_given(options, given_option::kNodes)) {
+    job.request.edit()->min_nodes = std::max(
+        job.request->min_nodes,
+        (job.request->task_count + job.request->tasks_per_node - 1) / job.request->tasks_per_node);
   }
 }
 
@@ -281,18 +282,18 @@ Status derive_nodes(SubmitOptions& options, Words& warnings) {
   // Sorted: the first nodes of the list are those with the lowest names.
   std::vector<std::string> names = sorted_hosts(TRY(expand_hostlist(wanted)));
   const auto listed = static_cast<std::uint32_t>(names.size());
-  if (is_given(options, given_option::kNodes) && job.request.max_nodes < listed) {
+  if (is_given(options, given_option::kNodes) && job.request->max_nodes < listed) {
     return fail(ErrorCode::kInvalidArgument,
                 "Required nodelist includes more nodes than permitted by max-node count",
-                fmt::format("({} > {})", listed, job.request.max_nodes));
+                fmt::format("({} > {})", listed, job.request->max_nodes));
   }
   // Without a number of tasks each node of the list gets one.
   const std::uint32_t count = is_given(options, given_option::kTaskCount)
-                                  ? std::min(listed, job.request.task_count)
+                                  ? std::min(listed, job.request->task_count)
                                   : listed;
   if (count < listed) {
     const bool is_given = options.is_nodes_written &&
-                          job.request.task_count < job.request.min_nodes;  // derive_tasks does
+                          job.request->task_count < job.request->min_nodes;  // derive_tasks does
     if (!is_given) {
       warnings.push_back(fmt::format("can't run {} processes on {} nodes, setting nnodes to {}",
                                      count, listed, count));
@@ -300,8 +301,8 @@ Status derive_nodes(SubmitOptions& options, Words& warnings) {
     names.resize(count);
     job.text.set(JobText::kNodeList, compress_hostlist(names));
   }
-  job.request.min_nodes =
-      is_given(options, given_option::kNodes) ? std::max(job.request.min_nodes, count) : count;
+  job.request.edit()->min_nodes =
+      is_given(options, given_option::kNodes) ? std::max(job.request->min_nodes, count) : count;
   return {};
 }
 
@@ -442,16 +443,16 @@ Status check_gpu_options(const SubmitOptions& options) {
                             gpu_count(options.gpus_per_task) + gpu_count(options.gres) >
                         0;
   const bool is_node_or_task_said =
-      has_task_count || is_given(options, given_option::kNodes) || job.request.tasks_per_node != 0;
-  if (job.request.tasks_per_gpu != 0 && !has_gpus && !is_node_or_task_said) {
+      has_task_count || is_given(options, given_option::kNodes) || job.request->tasks_per_node != 0;
+  if (job.request->tasks_per_gpu != 0 && !has_gpus && !is_node_or_task_said) {
     return refuse(
         "--ntasks-per-gpu needs either a GRES GPU specification or a node/ntask specification");
   }
   // An amount for each GPU without any GPU.
-  if (job.request.memory_scope == MemoryScope::kPerGpu && !has_gpus &&
-      job.request.tasks_per_gpu == 0) {
+  if (job.request->memory_scope == MemoryScope::kPerGpu && !has_gpus &&
+      job.request->tasks_per_gpu == 0) {
     return refuse(fmt::format("Requested mem_per_tres=gres:gpu:{} but did not request any GPU.",
-                              job.request.memory_mib));
+                              job.request->memory_mib));
   }
   if (options.defined.contains("gpus-per-task") && gpu_count(options.gpus) == 0 &&
       !is_node_or_task_said) {
@@ -459,8 +460,8 @@ Status check_gpu_options(const SubmitOptions& options) {
         "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is "
         "not allowed.");
   }
-  if (options.by == Submitter::kRun && job.request.cpus_per_gpu != 0 && !has_gpus &&
-      job.request.tasks_per_gpu == 0) {
+  if (options.by == Submitter::kRun && job.request->cpus_per_gpu != 0 && !has_gpus &&
+      job.request->tasks_per_gpu == 0) {
     return refuse("--cpus-per-gpu without a GPU: ask for some by --gpus or --gres=gpu");
   }
   return {};
@@ -630,7 +631,7 @@ void set_gpu_bind(StepSpec& step, const JobSpec& job) {
   // What was written goes before what follows from another option.
   if (!step.get(StepText::kGpuBind).empty() || (job.given & given_option::kTasksPerGpu) == 0)
     return;
-  step.text.set(StepText::kGpuBind, fmt::format("single:{}", job.request.tasks_per_gpu));
+  step.text.set(StepText::kGpuBind, fmt::format("single:{}", job.request->tasks_per_gpu));
 }
 
 std::string base_name(std::string_view path) {
@@ -643,7 +644,7 @@ StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
                  const Words& command) {
   const JobSpec& job = options.job;
   StepSpec step = options.step;
-  step.task_count = job.request.task_count;
+  step.task_count = job.request->task_count;
   copy_texts(step, job);
   set_streams(step, job);
   set_no_devices(step, job);
@@ -660,20 +661,20 @@ StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
   step.text.set(StepText::kSubmitLine, fmt::format("{}", fmt::join(scene.command_line, " ")));
   // 0: as many nodes as the job has.
   step.min_nodes = is_given(options, given_option::kNodes) || !job.get(JobText::kNodeList).empty()
-                       ? job.request.min_nodes
+                       ? job.request->min_nodes
                        : 0;
-  step.max_nodes = is_given(options, given_option::kNodes) ? job.request.max_nodes : 0;
-  step.tasks_per_node = job.request.tasks_per_node;
+  step.max_nodes = is_given(options, given_option::kNodes) ? job.request->max_nodes : 0;
+  step.tasks_per_node = job.request->tasks_per_node;
   step.is_task_count_given = is_given(options, given_option::kTaskCount);
   step.is_cpus_per_task_given = is_given(options, given_option::kCpusPerTask);
   // 0: the step's CPUs follow from the job.
-  step.cpus_per_task = step.is_cpus_per_task_given ? job.request.cpus_per_task : 0;
+  step.cpus_per_task = step.is_cpus_per_task_given ? job.request->cpus_per_task : 0;
   step.is_gpus_given = !job.get(JobText::kGresPerJob).empty() ||
                        !job.get(JobText::kGresPerTask).empty() ||
                        !job.get(JobText::kGresPerNode).empty();
-  step.memory_scope = job.request.memory_scope;
-  step.memory_mib = job.request.memory_mib;
-  step.is_overcommit = job.request.is_overcommit;
+  step.memory_scope = job.request->memory_scope;
+  step.memory_mib = job.request->memory_mib;
+  step.is_overcommit = job.request->is_overcommit;
   // A written number of CPUs for each task implies --exact. Source: srun(1), --cpus-per-task.
   step.is_exact =
       !options.is_whole && (step.is_exact || options.is_exclusive || step.is_cpus_per_task_given);
@@ -684,7 +685,7 @@ StepSpec step_of(const SubmitOptions& options, const SubmittingProcess& scene,
 void add_step_defaults(Environment& environment, const SubmitOptions& options) {
   const std::string_view gpu_bind = options.step.get(StepText::kGpuBind);
   if (!gpu_bind.empty()) set_variable(environment, "SLURM_GPU_BIND", gpu_bind);
-  if (options.job.request.is_overcommit) set_variable(environment, "SLURM_OVERCOMMIT", "1");
+  if (options.job.request->is_overcommit) set_variable(environment, "SLURM_OVERCOMMIT", "1");
   if (!options.hint.empty()) set_variable(environment, "SLURM_HINT", options.hint);
 }
 

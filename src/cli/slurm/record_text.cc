@@ -140,24 +140,25 @@ void add_places(Record& record, const JobView& job) {
 void add_sizes(Record& record, const JobView& job) {
   const JobSpec& spec = *job.spec;
   // A pending job shows the range that it asked for.
-  const bool is_range = job.state == JobState::kPending && spec.request.max_nodes >= job.node_count;
+  const bool is_range =
+      job.state == JobState::kPending && spec.request->max_nodes >= job.node_count;
   record.line().add("NumNodes", is_range
-                                    ? fmt::format("{}-{}", job.node_count, spec.request.max_nodes)
+                                    ? fmt::format("{}-{}", job.node_count, spec.request->max_nodes)
                                     : fmt::format("{}", job.node_count));
   record.add("NumCPUs", job.cpu_count)
       .add("NumTasks",
-           std::max(task_count_on(spec, std::max(job.node_count, spec.request.min_nodes)),
+           std::max(task_count_on(spec, std::max(job.node_count, spec.request->min_nodes)),
                     job.node_count));
-  record.add("CPUs/Task", number_or(spec.request.cpus_per_task, "N/A"));
-  record.add("ReqB:S:C:T", fmt::format("0:{}:{}:{}", spec.request.sockets_per_node,
-                                       or_star(spec.request.cores_per_socket),
-                                       or_star(spec.request.threads_per_core)));
+  record.add("CPUs/Task", number_or(spec.request->cpus_per_task, "N/A"));
+  record.add("ReqB:S:C:T", fmt::format("0:{}:{}:{}", spec.request->sockets_per_node,
+                                       or_star(spec.request->cores_per_socket),
+                                       or_star(spec.request->threads_per_core)));
   record.line().add("ReqTRES", or_null(job.requested_tres));
   record.line().add("AllocTRES", or_null(job.allocated_tres));
-  record.line().add("Socks/Node", or_star(spec.request.sockets_per_node));
+  record.line().add("Socks/Node", or_star(spec.request->sockets_per_node));
   // N: nodes, B: boards, S: sockets, C: cores.
   record.add("NtasksPerN:B:S:C",
-             fmt::format("{}:0:{}:{}", spec.request.tasks_per_node, or_star(spec.tasks_per_socket),
+             fmt::format("{}:0:{}:{}", spec.request->tasks_per_node, or_star(spec.tasks_per_socket),
                          or_star(spec.tasks_per_core)));
   record.add("CoreSpec", or_star(spec.core_spec));
 }
@@ -202,17 +203,17 @@ void add_grants(Record& record, const JobView& job) {
 void add_memory(Record& record, const JobView& job) {
   const JobSpec& spec = *job.spec;
   record.line().add("MinCPUsNode", least_cpus_per_node(spec));
-  switch (spec.request.memory_scope) {
+  switch (spec.request->memory_scope) {
     case MemoryScope::kPerCpu:
-      record.add("MinMemoryCPU", memory_text(spec.request.memory_mib));
+      record.add("MinMemoryCPU", memory_text(spec.request->memory_mib));
       break;
     case MemoryScope::kPerGpu:
       // Slurm's key for memory by any resource but CPUs.
-      record.add("MinMemoryTRES", fmt::format("gres/gpu:{}", spec.request.memory_mib));
+      record.add("MinMemoryTRES", fmt::format("gres/gpu:{}", spec.request->memory_mib));
       break;
-    default: record.add("MinMemoryNode", memory_text(spec.request.memory_mib)); break;
+    default: record.add("MinMemoryNode", memory_text(spec.request->memory_mib)); break;
   }
-  record.add("MinTmpDiskNode", memory_text(spec.request.tmp_disk_mib));
+  record.add("MinTmpDiskNode", memory_text(spec.request->tmp_disk_mib));
 }
 
 std::string_view oversubscribe_word(Sharing sharing) {
@@ -234,7 +235,7 @@ void add_wishes(Record& record, const JobSpec& spec) {
   record.line().add("OverSubscribe", oversubscribe_word(spec.sharing));
   // Both forms: OverSubscribe is the older key.
   record.add("Exclusive", spec.sharing == Sharing::kExclusive ? "NODE" : "NO");
-  record.add("Contiguous", spec.request.is_contiguous ? 1U : 0U);
+  record.add("Contiguous", spec.request->is_contiguous ? 1U : 0U);
   record.add("Licenses", or_null(spec.get(JobText::kLicenses))).add("LicensesAlloc", "(null)");
   record.add("Network", or_null(spec.get(JobText::kNetwork)));
 }
@@ -266,10 +267,10 @@ void add_tres(Record& record, const JobSpec& spec) {
   add("TresPerNode", tres_per_text(spec.get(JobText::kGresPerNode)));
   add("TresPerTask", tres_per_text(spec.get(JobText::kGresPerTask)));
   add("TresBind", std::string(spec.get(JobText::kTresBind)));
-  if (spec.request.cpus_per_gpu != 0)
-    add("CpusPerTres", fmt::format("gres/gpu:{}", spec.request.cpus_per_gpu));
-  if (spec.request.memory_scope == MemoryScope::kPerGpu)
-    add("MemPerTres", fmt::format("gres/gpu:{}", spec.request.memory_mib));
+  if (spec.request->cpus_per_gpu != 0)
+    add("CpusPerTres", fmt::format("gres/gpu:{}", spec.request->cpus_per_gpu));
+  if (spec.request->memory_scope == MemoryScope::kPerGpu)
+    add("MemPerTres", fmt::format("gres/gpu:{}", spec.request->memory_mib));
   if (spec.signal_number != 0)
     add("Signal", fmt::format("{}@{}", signal_name(spec.signal_number), spec.signal_seconds));
   // Shown only where mail was asked for.

@@ -169,7 +169,7 @@ Result<pid_t> start_command(const ProcessSpec& process) {
 /// The cluster's nodes where it matters what they are: under --threads-per-core some CPUs of each
 /// core are not for tasks.
 std::vector<NodeView> nodes_for(Session& session, const JobView& job) {
-  if (job.spec->request.threads_per_core == 0) return {};
+  if (job.spec->request->threads_per_core == 0) return {};
   Query query;
   query.kind = QueryKind::kNodes;
   auto page = session.query(query);

@@ -158,7 +158,7 @@ std::string batch_host(const Job& job, const Context&) {
   return job.batch_host.empty() ? "n/a" : job.batch_host;
 }
 std::string memory(const Job& job, const Context& context) {
-  if (job.spec->request.memory_scope == MemoryScope::kDefault) {
+  if (job.spec->request->memory_scope == MemoryScope::kDefault) {
     // Nothing was asked for: what it was given on each node.
     const std::uint64_t each = job.node_count == 0 ? 0 : job.memory_mib / job.node_count;
     return context.is_converted ? memory_text(each) : fmt::format("{}M", each);
@@ -166,8 +166,8 @@ std::string memory(const Job& job, const Context& context) {
   return memory_asked(*job.spec, context.is_converted);
 }
 std::string tmp_disk(const Job& job, const Context& context) {
-  return context.is_converted ? memory_text(job.spec->request.tmp_disk_mib)
-                              : fmt::format("{}M", job.spec->request.tmp_disk_mib);
+  return context.is_converted ? memory_text(job.spec->request->tmp_disk_mib)
+                              : fmt::format("{}M", job.spec->request->tmp_disk_mib);
 }
 std::string min_cpus(const Job& job, const Context&) {
   return fmt::to_string(least_cpus_per_node(*job.spec));
@@ -185,9 +185,9 @@ std::string exclusive(const Job& job, const Context&) {
   return job.spec->sharing == Sharing::kExclusive ? "NODE" : "NO";
 }
 std::string shape(const Job& job, const Context&) {
-  return fmt::format("{}:{}:{}", or_star(job.spec->request.sockets_per_node),
-                     or_star(job.spec->request.cores_per_socket),
-                     or_star(job.spec->request.threads_per_core));
+  return fmt::format("{}:{}:{}", or_star(job.spec->request->sockets_per_node),
+                     or_star(job.spec->request->cores_per_socket),
+                     or_star(job.spec->request->threads_per_core));
 }
 std::string dependency(const Job& job, const Context&) { return or_null(job.dependency); }
 std::string session(const Job& job, const Context&) {
@@ -203,24 +203,24 @@ std::string derived_exit(const Job& job, const Context&) {
 std::string cluster(const Job&, const Context& context) { return context.cluster; }
 std::string restarts(const Job& job, const Context&) { return fmt::to_string(job.attempt); }
 std::string max_nodes(const Job& job, const Context&) {
-  return fmt::to_string(job.spec->request.max_nodes);
+  return fmt::to_string(job.spec->request->max_nodes);
 }
 std::string tasks(const Job& job, const Context&) {
-  return fmt::to_string(job.spec->request.task_count);
+  return fmt::to_string(job.spec->request->task_count);
 }
 std::string tres(const Job& job, const Context&) {
   // Allocated, or as long as it waits what it asks for.
   return or_null(job.allocated_tres.empty() ? job.requested_tres : job.allocated_tres);
 }
 std::string cpus_per_gpu(const Job& job, const Context&) {
-  return job.spec->request.cpus_per_gpu == 0
+  return job.spec->request->cpus_per_gpu == 0
              ? "N/A"
-             : fmt::format("gres/gpu:{}", job.spec->request.cpus_per_gpu);
+             : fmt::format("gres/gpu:{}", job.spec->request->cpus_per_gpu);
 }
 std::string memory_per_gpu(const Job& job, const Context&) {
-  return job.spec->request.memory_scope != MemoryScope::kPerGpu
+  return job.spec->request->memory_scope != MemoryScope::kPerGpu
              ? "N/A"
-             : fmt::format("gres/gpu:{}", job.spec->request.memory_mib);
+             : fmt::format("gres/gpu:{}", job.spec->request->memory_mib);
 }
 std::string deadline(const Job& job, const Context& context) {
   return context.time(job.spec->deadline, "N/A");

@@ -147,14 +147,16 @@ JobView crowded_job(JobView job) {
     spec.text.set(static_cast<JobText>(key), fmt::format("text{}", key));
   }
   spec.nice = 3;
-  spec.request.cpus_per_gpu = 5;
+  spec.request.edit()->cpus_per_gpu = 5;
   spec.core_spec = 1;
-  spec.request.max_nodes = 6;
-  spec.request.tmp_disk_mib = 7;
-  spec.request.tasks_per_node = spec.tasks_per_core = spec.tasks_per_socket = 2;
-  spec.request.min_cpus_per_node = 9;
-  spec.request.sockets_per_node = spec.request.cores_per_socket = spec.request.threads_per_core = 2;
-  spec.request.is_contiguous = spec.is_reboot = true;
+  spec.request.edit()->max_nodes = 6;
+  spec.request.edit()->tmp_disk_mib = 7;
+  spec.request.edit()->tasks_per_node = spec.tasks_per_core = spec.tasks_per_socket = 2;
+  spec.request.edit()->min_cpus_per_node = 9;
+  spec.request.edit()->sockets_per_node = 2;
+  spec.request.edit()->cores_per_socket = 2;
+  spec.request.edit()->threads_per_core = 2;
+  spec.request.edit()->is_contiguous = spec.is_reboot = true;
   spec.is_requeue = false;
   spec.kind = JobKind::kInteractive;
   spec.sharing = Sharing::kExclusive;

@@ -299,7 +299,7 @@ Status count_programs(SubmitOptions& options, const std::string& programs) {
       given_option::kTaskCount | given_option::kTasksPerNode | given_option::kTasksPerGpu;
   // Only where nothing else says how many.
   if (!options.is_multi_prog || (options.job.given & kSaysHowMany) != 0) return {};
-  options.job.request.task_count = TRY(multi_prog_task_count(programs));
+  options.job.request.edit()->task_count = TRY(multi_prog_task_count(programs));
   options.job.given |= given_option::kTaskCount;
   return {};
 }
@@ -308,7 +308,7 @@ Status count_programs(SubmitOptions& options, const std::string& programs) {
 Result<Words> command_of(const SubmitOptions& options, const std::string& programs,
                          const Words& operands) {
   if (!options.is_multi_prog) return operands;
-  const std::string script = TRY(multi_prog_command(programs, options.job.request.task_count));
+  const std::string script = TRY(multi_prog_command(programs, options.job.request->task_count));
   // "srun" is $0 of the script, which errors of the shell name.
   Words command{"/bin/sh", "-c", script, "srun"};
   command.insert(command.end(), operands.begin() + 1, operands.end());

@@ -214,11 +214,11 @@ TEST(SubmitRows, VariablesHaveTheEffectOfTheirOptions) {
   EXPECT_EQ(said_of(Submitter::kRun, "SLURM_SRUN_REDUCE_TASK_EXIT_MSG", "1", options), "");
   EXPECT_TRUE(options.is_exit_report_brief);
   EXPECT_EQ(said_of(Submitter::kRun, "SLURM_NPROCS", "3", options), "");
-  EXPECT_EQ(options.job.request.task_count, 3U);
+  EXPECT_EQ(options.job.request->task_count, 3U);
   EXPECT_EQ(said_of(Submitter::kRun, "SRUN_OUTPUT", "x.out", options), "");
   EXPECT_EQ(options.job.get(JobText::kStdOut), "x.out");
   EXPECT_EQ(said_of(Submitter::kRun, "SLURM_HINT", "nomultithread", options), "");
-  EXPECT_EQ(options.job.request.threads_per_core, 1U);
+  EXPECT_EQ(options.job.request->threads_per_core, 1U);
   EXPECT_EQ(said_of(Submitter::kBatch, "SBATCH_TRES_BIND", "gres/gpu:single:2", options), "");
   EXPECT_EQ(options.step.get(StepText::kGpuBind), "single:2");
   EXPECT_EQ(said_of(Submitter::kBatch, "SBATCH_SPREAD_JOB", "1", options), "");
@@ -285,17 +285,17 @@ TEST(CompleteRequest, HintsAndBoundsOnTasks) {
   EXPECT_TRUE(completed(Submitter::kBatch, {"-N2", "--no-kill=no"}).job.is_kill_on_node_fail);
   EXPECT_FALSE(completed(Submitter::kBatch, {"--wait-all-nodes=0"}).job.wait_all_nodes);
   for (const char* hint : {"--hint=nomultithread", "--hint=compute_bound"})
-    EXPECT_EQ(completed(Submitter::kBatch, {hint}).job.request.threads_per_core, 1U) << hint;
-  EXPECT_EQ(completed(Submitter::kBatch, {"--hint=multithread"}).job.request.threads_per_core, 0U);
+    EXPECT_EQ(completed(Submitter::kBatch, {hint}).job.request->threads_per_core, 1U) << hint;
+  EXPECT_EQ(completed(Submitter::kBatch, {"--hint=multithread"}).job.request->threads_per_core, 0U);
   EXPECT_EQ(
-      completed(Submitter::kBatch, {"-n4", "--ntasks-per-core=1"}).job.request.threads_per_core,
+      completed(Submitter::kBatch, {"-n4", "--ntasks-per-core=1"}).job.request->threads_per_core,
       1U);
   EXPECT_EQ(completed(Submitter::kBatch, {"-N4", "-n8", "--ntasks-per-socket=2"})
-                .job.request.tasks_per_node,
+                .job.request->tasks_per_node,
             2U);
-  EXPECT_EQ(completed(Submitter::kBatch, {"-n6", "--spread-job"}).job.request.max_nodes, 6U);
+  EXPECT_EQ(completed(Submitter::kBatch, {"-n6", "--spread-job"}).job.request->max_nodes, 6U);
   EXPECT_EQ(
-      completed(Submitter::kRun, {"--gres=gpu:2", "--ntasks-per-gpu=2"}).job.request.task_count,
+      completed(Submitter::kRun, {"--gres=gpu:2", "--ntasks-per-gpu=2"}).job.request->task_count,
       4U);
 }
 
@@ -313,12 +313,12 @@ TEST(SubmitReader, FormsOfWords) {
   const SubmitOptions options =
       completed(Submitter::kBatch, {"-n4", "--cpus-per-t=2", "-N", "2-4", "--time", "1:30:00",
                                     "--mem=4G", "-Jname", "script", "-n", "9"});
-  EXPECT_EQ(options.job.request.task_count, 4U);
-  EXPECT_EQ(options.job.request.cpus_per_task, 2U);
-  EXPECT_EQ(options.job.request.min_nodes, 2U);
-  EXPECT_EQ(options.job.request.max_nodes, 4U);
+  EXPECT_EQ(options.job.request->task_count, 4U);
+  EXPECT_EQ(options.job.request->cpus_per_task, 2U);
+  EXPECT_EQ(options.job.request->min_nodes, 2U);
+  EXPECT_EQ(options.job.request->max_nodes, 4U);
   EXPECT_EQ(options.job.time_limit, Duration::minutes(90));
-  EXPECT_EQ(options.job.request.memory_mib, 4096U);
+  EXPECT_EQ(options.job.request->memory_mib, 4096U);
   EXPECT_EQ(options.job.name(), "name");
   EXPECT_EQ(read(Submitter::kBatch, {"-n4", "script", "-n", "9"}).words.operands,
             (Words{"script", "-n", "9"}));
@@ -551,9 +551,9 @@ TEST(SubmitReader, StrongerSourceReplaces) {
   EXPECT_EQ(options.job.name(), "variable");
   EXPECT_FALSE(reader.read({"--mem-per-cpu=2G", "-J", "line"}, OptionSource::kCommandLine)
                    .exit_code.has_value());
-  EXPECT_EQ(options.job.request.memory_scope, MemoryScope::kPerCpu);
+  EXPECT_EQ(options.job.request->memory_scope, MemoryScope::kPerCpu);
   EXPECT_EQ(options.job.name(), "line");
-  EXPECT_EQ(options.job.request.task_count, 2U);
+  EXPECT_EQ(options.job.request->task_count, 2U);
 }
 
 TEST(SubmitReader, GpusWrittenOnTheLineReplaceThoseOfTheEnclosingJob) {
@@ -575,15 +575,16 @@ TEST(SubmitReader, GpusWrittenOnTheLineReplaceThoseOfTheEnclosingJob) {
 }
 
 TEST(CompleteRequest, TaskCountsFollow) {
-  EXPECT_EQ(completed(Submitter::kBatch, {"-N3"}).job.request.task_count, 3U);
+  EXPECT_EQ(completed(Submitter::kBatch, {"-N3"}).job.request->task_count, 3U);
   EXPECT_EQ(completed(Submitter::kBatch, {"-N3"}).job.given & given_option::kTaskCount, 0U);
   const SubmitOptions per_node = completed(Submitter::kBatch, {"-N2", "--ntasks-per-node=4"});
-  EXPECT_EQ(per_node.job.request.task_count, 8U);
+  EXPECT_EQ(per_node.job.request->task_count, 8U);
   EXPECT_NE(per_node.job.given & given_option::kTaskCount, 0U);
-  EXPECT_EQ(completed(Submitter::kBatch, {"-n8", "--ntasks-per-node=4"}).job.request.min_nodes, 2U);
-  EXPECT_EQ(completed(Submitter::kBatch, {"--gpus=8", "--gpus-per-task=2"}).job.request.task_count,
+  EXPECT_EQ(completed(Submitter::kBatch, {"-n8", "--ntasks-per-node=4"}).job.request->min_nodes,
+            2U);
+  EXPECT_EQ(completed(Submitter::kBatch, {"--gpus=8", "--gpus-per-task=2"}).job.request->task_count,
             4U);
-  EXPECT_EQ(completed(Submitter::kBatch, {"-w", "n[1-3]"}).job.request.min_nodes, 3U);
+  EXPECT_EQ(completed(Submitter::kBatch, {"-w", "n[1-3]"}).job.request->min_nodes, 3U);
 }
 
 TEST(CompleteRequest, TooManyNodesForTheTasks) {
@@ -591,7 +592,7 @@ TEST(CompleteRequest, TooManyNodesForTheTasks) {
   Words warnings;
   ASSERT_TRUE(complete_request(result.options, warnings).has_value());
   EXPECT_EQ(warnings, Words{"can't run 1 processes on 4 nodes, setting nnodes to 1"});
-  EXPECT_EQ(result.options.job.request.min_nodes, 1U);
+  EXPECT_EQ(result.options.job.request->min_nodes, 1U);
 }
 
 TEST(CompleteRequest, AListOfMoreNodesThanTasksIsCutDown) {
@@ -631,7 +632,7 @@ TEST(CompleteRequest, AListOfMoreNodesThanTasksIsCutDown) {
     Words warnings;
     ASSERT_TRUE(complete_request(result.options, warnings).has_value());
     EXPECT_EQ(result.options.job.get(JobText::kNodeList), one.nodes);
-    EXPECT_EQ(result.options.job.request.min_nodes, one.count) << one.nodes;
+    EXPECT_EQ(result.options.job.request->min_nodes, one.count) << one.nodes;
     EXPECT_EQ(warnings, *one.warning == 0 ? Words{} : Words{one.warning}) << one.nodes;
   }
   Read narrow = read(Submitter::kRun, {"-w", "n[1-3]", "-N2", "x"});
@@ -655,13 +656,13 @@ TEST(CompleteRequest, ExtraNodeInfoMeansATaskForEachPlace) {
       {{"--sockets-per-node=2", "--cores-per-socket=2"}, 1},
   };
   for (const auto& [words, count] : cases)
-    EXPECT_EQ(completed(Submitter::kBatch, words).job.request.task_count, count) << words[1];
-  EXPECT_EQ(completed(Submitter::kBatch, {"-B", "2:2:1"}).job.request.threads_per_core, 1U);
+    EXPECT_EQ(completed(Submitter::kBatch, words).job.request->task_count, count) << words[1];
+  EXPECT_EQ(completed(Submitter::kBatch, {"-B", "2:2:1"}).job.request->threads_per_core, 1U);
 }
 
 TEST(CompleteRequest, TasksPerNodeOnARangeOfNodesNameNoTotal) {
   const SubmitOptions range = completed(Submitter::kBatch, {"-N2-4", "--ntasks-per-node=2"});
-  EXPECT_EQ(range.job.request.task_count, 4U) << "what it needs at least";
+  EXPECT_EQ(range.job.request->task_count, 4U) << "what it needs at least";
   EXPECT_EQ(range.job.given & given_option::kTaskCount, 0U);
   EXPECT_TRUE(follows_nodes(range.job));
   EXPECT_FALSE(
@@ -693,12 +694,12 @@ TEST(CompleteRequest, MoreTasksThanTasksPerNodeAllowCountForMore) {
   ASSERT_TRUE(complete_request(result.options, warnings).has_value());
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_NE(warnings.front().find("Ignoring --ntasks-per-node"), std::string::npos);
-  EXPECT_EQ(result.options.job.request.tasks_per_node, 0U);
+  EXPECT_EQ(result.options.job.request->tasks_per_node, 0U);
   EXPECT_EQ(completed(Submitter::kRun, {"-N2", "-n2", "--ntasks-per-node=1", "true"})
-                .job.request.tasks_per_node,
+                .job.request->tasks_per_node,
             1U);
   EXPECT_EQ(completed(Submitter::kBatch, {"--gpus=4", "--gpus-per-task=1", "--ntasks-per-node=2"})
-                .job.request.min_nodes,
+                .job.request->min_nodes,
             2U);
 }
 
@@ -765,7 +766,7 @@ TEST(SubmitReader, APlaneIsInheritedFromTwoVariables) {
 TEST(SubmitReader, CpusPerTaskAreStrongerThanTresPerTask) {
   const SubmitOptions options =
       inherited({{"SLURM_TRES_PER_TASK", "cpu=4,gres/gpu=1"}, {"SLURM_CPUS_PER_TASK", "1"}});
-  EXPECT_EQ(options.job.request.cpus_per_task, 1U);
+  EXPECT_EQ(options.job.request->cpus_per_task, 1U);
   EXPECT_EQ(options.gpus_per_task.size(), 1U);
 }
 

@@ -73,8 +73,8 @@ Result<std::string> hosts(Value value) {
 }
 
 Status memory(SubmitOptions& options, MemoryScope scope, Value value) {
-  options.job.request.memory_mib = TRY(parse_memory(value));
-  options.job.request.memory_scope = scope;
+  options.job.request.edit()->memory_mib = TRY(parse_memory(value));
+  options.job.request.edit()->memory_scope = scope;
   // Another option of memory replaces it, scope and amount.
   options.job.given |= given_option::kMemory;
   return {};
@@ -90,9 +90,10 @@ Status text_of_nodes(SubmitOptions& options, const std::string& names) {
 }
 
 /// Part of SOCKETS[:CORES[:THREADS]]; "*" and nothing leave it open.
-Status read_part(Value text, std::uint32_t& target) {
+Status read_part(Value text, SubmitOptions& options, std::uint32_t ResourceRequest::*member) {
   if (text == "*" || text.empty()) return {};
-  target = TRY(read_count(text, 1));
+  const std::uint32_t count = TRY(read_count(text, 1));
+  set_field(options.job, member, count);
   return {};
 }
 
@@ -144,7 +145,7 @@ Status hint(SubmitOptions& options, Value value) {
                 "compute_bound, nomultithread and multithread are known");
   }
   // Hyperthreads off, or free: what was said of threads before gives way.
-  options.job.request.threads_per_core = is_one_thread ? 1 : 0;
+  options.job.request.edit()->threads_per_core = is_one_thread ? 1 : 0;
   options.job.given &= ~given_option::kThreadsPerCore;
   if (is_one_thread) options.job.given |= given_option::kThreadsPerCore;
   options.hint = word;
@@ -167,9 +168,9 @@ Status host_file(SubmitOptions& options, Value value) {
       return unsupported("a host file with an order of tasks of its own (arbitrary distribution)");
     }
   }
-  options.job.request.tasks_per_node = static_cast<std::uint32_t>(each);
-  options.job.request.min_nodes = options.job.request.max_nodes =
-      static_cast<std::uint32_t>(hosts.size());
+  auto request = options.job.request.edit();
+  request->tasks_per_node = static_cast<std::uint32_t>(each);
+  request->min_nodes = request->max_nodes = static_cast<std::uint32_t>(hosts.size());
   options.job.given |= given_option::kTasksPerNode | given_option::kNodes;
   return text_of_nodes(options, compress_hostlist(hosts));
 }
@@ -306,9 +307,9 @@ Status export_file(SubmitOptions& options, Value value) {
 Status extra_node_info(SubmitOptions& options, Value value) {
   const auto parts = split(value, ':');
   if (parts.size() > 3) return fail(ErrorCode::kInvalidArgument, "more than sockets:cores:threads");
-  TRY(read_part(parts[0], options.job.request.sockets_per_node));
-  if (parts.size() > 1) TRY(read_part(parts[1], options.job.request.cores_per_socket));
-  if (parts.size() > 2) TRY(read_part(parts[2], options.job.request.threads_per_core));
+  TRY(read_part(parts[0], options, &ResourceRequest::sockets_per_node));
+  if (parts.size() > 1) TRY(read_part(parts[1], options, &ResourceRequest::cores_per_socket));
+  if (parts.size() > 2) TRY(read_part(parts[2], options, &ResourceRequest::threads_per_core));
   return {};
 }
 
@@ -451,16 +452,16 @@ Status node_file(SubmitOptions& options, Value value) {
 
 Status nodes(SubmitOptions& options, Value value) {
   const auto dash = value.find('-');
-  options.job.request.min_nodes = TRY(read_number_of_nodes(value.substr(0, dash)));
+  options.job.request.edit()->min_nodes = TRY(read_number_of_nodes(value.substr(0, dash)));
   // A single number is both.
-  options.job.request.max_nodes = dash == Value::npos
-                                      ? options.job.request.min_nodes
-                                      : TRY(read_number_of_nodes(value.substr(dash + 1)));
+  options.job.request.edit()->max_nodes = dash == Value::npos
+                                              ? options.job.request->min_nodes
+                                              : TRY(read_number_of_nodes(value.substr(dash + 1)));
   options.job.given |= given_option::kNodes;
-  if (options.job.request.max_nodes >= options.job.request.min_nodes) return {};
+  if (options.job.request->max_nodes >= options.job.request->min_nodes) return {};
   return fail(ErrorCode::kInvalidArgument, ErrorCause::kNodeCount,
               fmt::format("Maximum node count {} is less than minimum node count {}",
-                          options.job.request.max_nodes, options.job.request.min_nodes));
+                          options.job.request->max_nodes, options.job.request->min_nodes));
 }
 
 Status open_mode(SubmitOptions& options, Value value) {
@@ -554,7 +555,7 @@ Status tmp_disk(SubmitOptions& options, Value value) {
   const std::uint64_t mib = TRY(parse_memory(value));
   // MiB in 32 bits.
   if (mib > UINT32_MAX) return fail(ErrorCode::kInvalidArgument, "no node has so much");
-  options.job.request.tmp_disk_mib = static_cast<std::uint32_t>(mib);
+  options.job.request.edit()->tmp_disk_mib = static_cast<std::uint32_t>(mib);
   return {};
 }
 

@@ -27,13 +27,14 @@ Status step_text(SubmitOptions& options, Value value) {
 /// Reads a whole number into a member of the job or of its request, at least `Low`.
 template <auto Member, std::uint32_t Given = 0, std::uint32_t Low = 1>
 Status count(SubmitOptions& options, Value value) {
-  field_of(options.job, Member) = TRY(read_count(value, Low));
+  const auto number = TRY(read_count(value, Low));
+  set_field(options.job, Member, number);
   options.job.given |= Given;
   return {};
 }
 template <auto Member, bool To = true>
 Status job_flag(SubmitOptions& options, Value) {
-  field_of(options.job, Member) = To;
+  set_field(options.job, Member, To);
   return {};
 }
 template <bool StepSpec::*Member>

@@ -698,7 +698,7 @@ TEST(Collecting, WhatBrokeOffLeavesNothingToGoOnFromAndIsTriedAgain) {
 void fill_nodes(Lab& lab) {
   for (int i = 0; i < 2; ++i) {
     auto spec = testing::spec_of("fills a node");
-    spec->request.cpus_per_task = 4;
+    spec->request.edit()->cpus_per_task = 4;
     lab.rig.done(testing::submit_of(std::move(spec)));
   }
   lab.run_until_idle();

@@ -34,16 +34,17 @@ void give_slots(const ClusterState& state, JobSpec& job, std::uint32_t slots, bo
   const auto partitions = admission::choose_partitions(state, job.get(JobText::kPartition));
   const bool is_gpu = partitions.has_value() && has_gpus(state, partitions->front());
   // Of several partitions the first decides what a slot is.
-  job.request.task_count = std::max(slots, 1U);
+  auto request = job.request.edit();
+  request->task_count = std::max(slots, 1U);
   job.given |= given_option::kTaskCount;
-  job.request.min_nodes = 1;
+  request->min_nodes = 1;
   // 0: as many nodes as the slots need.
-  job.request.max_nodes = is_single_node ? 1 : 0;
+  request->max_nodes = is_single_node ? 1 : 0;
   if (is_single_node) job.given |= given_option::kNodes;
   const bool takes_gpus = slots > 0 && is_gpu;
   job.text.set(JobText::kGresPerTask, takes_gpus ? "gpu:1" : "");
-  job.request.gres_per_task.clear();
-  if (takes_gpus) job.request.gres_per_task.push_back({"gpu", "", 1});
+  request->gres_per_task.clear();
+  if (takes_gpus) request->gres_per_task.push_back({"gpu", "", 1});
 }
 
 Result<JobId> submit_for_owner(Draft& draft, std::shared_ptr<JobSpec> job, std::uint16_t hold) {

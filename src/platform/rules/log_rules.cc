@@ -20,13 +20,13 @@ std::string refusal_text(const LogMatch& match) {
 /// Null: the job does without the node already.
 JobSpecRef without_node(const JobSpec& spec, const std::string& node) {
   const std::string known(spec.get(JobText::kExcludeList));
-  std::vector<std::string> excluded = spec.request.excluded_nodes;
+  std::vector<std::string> excluded = spec.request->excluded_nodes;
   if (std::ranges::find(excluded, node) != excluded.end()) return nullptr;
   excluded.push_back(node);
   auto changed = std::make_shared<JobSpec>(spec);
   changed->text.set(JobText::kExcludeList, known.empty() ? node : known + "," + node);
   // The planner reads the request, people the text: both have it.
-  changed->request.excluded_nodes = sorted_hosts(std::move(excluded));
+  changed->request.edit()->excluded_nodes = sorted_hosts(std::move(excluded));
   return changed;
 }
 

@@ -168,7 +168,7 @@ Mail mail_about_time(const Job& job, int percent, TimePoint now) {
       percent >= 100 ? "Reached time limit" : fmt::format("Reached {}% of time limit", percent);
   return mail_to(job, what,
                  fmt::format("{} {}, Run time {}", prefix_of(job), what,
-                             padded_duration_text(now - job.start_time - job.suspended_before)));
+                             padded_duration_text(now - job.start_time - job.suspended_before())));
 }
 
 }  // namespace muster

@@ -8,7 +8,6 @@
 
 #include "base/check.h"
 #include "state/resource_need.h"
-#include "state/value_hash.h"
 
 namespace muster {
 namespace {
@@ -72,21 +71,7 @@ std::shared_ptr<const ResourceRequest> SnapshotFeed::need_of(const Job& job,
                                                              const ClusterState& state) {
   auto need = resource_need(*job.spec, state.partition(partition), state.settings());
   if (!need.has_value()) return nullptr;
-  // Of all its members: requests that one of them alone tells apart would share a bucket.
-  const std::uint64_t key = value_hash(need.value());
-  for (auto [entry, end] = needs_.equal_range(key); entry != end;) {
-    // A request lives as long as some job has it; what has expired is removed in passing.
-    auto known = entry->second.lock();
-    if (known == nullptr) {
-      entry = needs_.erase(entry);
-      continue;
-    }
-    if (*known == need.value()) return known;
-    ++entry;
-  }
-  auto fresh = std::make_shared<const ResourceRequest>(std::move(need).value());
-  needs_.emplace(key, fresh);
-  return fresh;
+  return needs_.share(std::move(need).value());
 }
 
 sched::PendingJob SnapshotFeed::pending_job(const Job& job, const ClusterState& state) {

@@ -9,6 +9,7 @@
 #include "model/event.h"
 #include "sched/snapshot/snapshot.h"
 #include "state/cluster_state.h"
+#include "state/request_pool.h"
 #include "workload/planning/share_feed.h"
 
 namespace muster {
@@ -52,8 +53,7 @@ class SnapshotFeed {
       waiting_elements_;  ///< that have split off and wait again, by their array
   bool is_cluster_stale_ =
       false;  ///< weights or features of nodes have changed since the snapshot was compiled
-  /// The requests that jobs of one need share, by hash and compared in full.
-  std::multimap<std::uint64_t, std::weak_ptr<const ResourceRequest>> needs_;
+  RequestPool needs_;  ///< the requests that jobs of one need share
 };
 
 /// Returns what the planner counts of a grant.

@@ -291,7 +291,7 @@ Status check_memory(const StepSpec& spec, const JobSpec& job, const NodeGrant& g
     // A step that repeats the job's own words means the CPUs that they named.
     const bool is_repeated = job.asked.memory_scope == MemoryScope::kPerCpu &&
                              spec.memory_mib == job.asked.memory_mib &&
-                             spec.cpus_per_task == job.request.cpus_per_task;
+                             spec.cpus_per_task == job.request->cpus_per_task;
     const std::uint64_t cpus =
         std::uint64_t{std::max(1U, is_repeated ? job.asked.cpus_per_task : spec.cpus_per_task)} *
         part.task_count;
@@ -409,8 +409,8 @@ StepLayoutRef lay_out_first_step(const ClusterState& state, const Job& job) {
   std::vector<std::uint32_t> capacities;
   for (const NodeRoom& room : rooms_of(state, job, true)) {
     planned += room.grant->task_count;
-    capacities.push_back(
-        room_for(spec, room, job.spec->request.cpus_per_task, state.settings().max_tasks_per_node));
+    capacities.push_back(room_for(spec, room, job.spec->request->cpus_per_task,
+                                  state.settings().max_tasks_per_node));
   }
   const std::uint32_t tasks = spec.is_task_count_given ? std::max(spec.task_count, 1U) : planned;
   const std::vector<std::uint32_t> counts = spread(tasks, capacities);
@@ -421,7 +421,7 @@ StepLayoutRef lay_out_first_step(const ClusterState& state, const Job& job) {
     part.task_count = counts[i];
     if (is_exact)
       part.cpus =
-          part.cpus.lowest(std::size_t{counts[i]} * std::max(1U, job.spec->request.cpus_per_task));
+          part.cpus.lowest(std::size_t{counts[i]} * std::max(1U, job.spec->request->cpus_per_task));
   }
   // A node that got no task, where -n is smaller than what the nodes could take.
   std::erase_if(layout->nodes, [](const NodeGrant& grant) { return grant.task_count == 0; });

@@ -130,9 +130,9 @@ TEST(Step, OneThatRepeatsTheMemoryOfItsJobMeansTheCpusThatWereAskedFor) {
   // One CPU of 250 MiB was asked for, and MaxMemPerCPU has made three of 84 of it.
   Log log(1);
   auto spec = spec_of();
-  spec->request.memory_scope = MemoryScope::kPerCpu;
-  spec->request.memory_mib = 84;
-  spec->request.cpus_per_task = 3;
+  spec->request.edit()->memory_scope = MemoryScope::kPerCpu;
+  spec->request.edit()->memory_mib = 84;
+  spec->request.edit()->cpus_per_task = 3;
   spec->asked = {1, 0, MemoryScope::kPerCpu, 250};
   const JobId job = log.submit(spec);
   NodeGrant grant = grant_of(0, 0, 3);

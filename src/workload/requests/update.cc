@@ -211,7 +211,7 @@ Refusal set_node_count(JobEdit& edit, const std::string& value) {
   if (!low || !high || *high < *low || *low == 0)
     return invalid("Node count specification invalid", value);
   JobSpec& spec = edit.edit_spec();
-  ResourceRequest& request = spec.request;
+  ResourceRequest request = *spec.request;
   // Tasks that were counted by the nodes still are: one on each, or --ntasks-per-node.
   const std::uint64_t per_node = std::max(1U, request.tasks_per_node);
   const bool is_counted_by_nodes = (spec.given & given_option::kTaskCount) == 0 &&
@@ -223,6 +223,7 @@ Refusal set_node_count(JobEdit& edit, const std::string& value) {
   }
   request.min_nodes = *low;
   request.max_nodes = *high;
+  spec.request = std::move(request);
   return std::nullopt;
 }
 
@@ -325,7 +326,7 @@ Status check_edited(const JobEdit& edit) {
     const PartitionConfig& partition = edit.state.partition(index);
     if (has_new_place) TRY(admission::check_access(partition, spec, edit.identity));
     if (edit.change.partitions || edit.change.time_limit ||
-        spec.request.min_nodes != edit.job.spec->request.min_nodes) {
+        spec.request->min_nodes != edit.job.spec->request->min_nodes) {
       TRY(admission::check_limits(partition, spec, edit.state.settings()));
     }
     const ResourceRequest need = TRY(resource_need(spec, partition, edit.state.settings()));

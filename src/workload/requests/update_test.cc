@@ -75,7 +75,7 @@ TEST(UpdateJob, ChangesWhatIsNamed) {
   EXPECT_EQ(change_of(log, job, "Nice", "10").priority, -9);
   EXPECT_EQ(change_of(log, job, "Priority", "7", kRoot).priority, 7);
   EXPECT_EQ(change_of(log, job, "Partition", "other").partitions, std::vector{PartitionIndex(1)});
-  EXPECT_EQ(change_of(log, job, "NumNodes", "1-2").spec->request.max_nodes, 2U);
+  EXPECT_EQ(change_of(log, job, "NumNodes", "1-2").spec->request->max_nodes, 2U);
   EXPECT_EQ(change_of(log, job, "JobName", "new").spec->name(), "new");
   EXPECT_FALSE(change_of(log, job, "Requeue", "0").spec->is_requeue);
   const JobId array = log.submit(spec_of(), ArraySpec{Bitmap::range(0, 4), 0});
@@ -102,10 +102,10 @@ TEST(UpdateJob, TheMemoryRulesOfItsPartitionAreAppliedAnew) {
   const JobId job = log.submit_with_memory(200);
   log.set_max_memory_per_cpu(PartitionIndex(1), 100);
   const JobSpecRef moved = change_of(log, job, "Partition", "other").spec;
-  EXPECT_EQ(moved->request.cpus_per_task, 2U);
+  EXPECT_EQ(moved->request->cpus_per_task, 2U);
   EXPECT_EQ(moved->asked.memory_mib, 200U);
   log.start(job, {testing::grant_of(0, 0, 1)});
-  EXPECT_EQ(change_of(log, job, "JobName", "runs").spec->request.memory_mib, 200U);
+  EXPECT_EQ(change_of(log, job, "JobName", "runs").spec->request->memory_mib, 200U);
 }
 
 TEST(UpdateJob, TheThrottleIsTheArraysWhicheverElementIsNamed) {
@@ -200,11 +200,12 @@ TEST(UpdateJob, TasksThatWereCountedByNodesFollowTheirNumber) {
   const auto tasks = [&](std::uint32_t nodes, std::uint32_t per_node, std::uint32_t count,
                          std::uint32_t given, const char* value) {
     auto spec = spec_of();
-    spec->request.min_nodes = spec->request.max_nodes = nodes;
-    spec->request.tasks_per_node = per_node;
-    spec->request.task_count = count;
+    spec->request.edit()->min_nodes = nodes;
+    spec->request.edit()->max_nodes = nodes;
+    spec->request.edit()->tasks_per_node = per_node;
+    spec->request.edit()->task_count = count;
     spec->given = given;
-    return change_of(log, log.submit(spec), "NumNodes", value).spec->request.task_count;
+    return change_of(log, log.submit(spec), "NumNodes", value).spec->request->task_count;
   };
   EXPECT_EQ(tasks(2, 0, 2, 0, "1"), 1U) << "-N2: a task on each";
   EXPECT_EQ(tasks(1, 2, 2, 0, "2"), 4U) << "-N1 --ntasks-per-node=2";
@@ -216,7 +217,7 @@ TEST(UpdateJob, TasksThatWereCountedByNodesFollowTheirNumber) {
 TEST(UpdateJob, MoreRequiredNodesThanItMayHaveAreRefusedWhicheverIsChanged) {
   Log log;
   auto spec = spec_of();
-  spec->request.max_nodes = 1;
+  spec->request.edit()->max_nodes = 1;
   const Error list = refusal_of(log, log.submit(spec), "ReqNodeList", "n[0-1]");
   EXPECT_EQ(list.message, "Node count specification invalid");
   EXPECT_NE(list.detail.find("2 nodes are required by name (n[0-1]), and at most 1"),
@@ -227,7 +228,7 @@ TEST(UpdateJob, MoreRequiredNodesThanItMayHaveAreRefusedWhicheverIsChanged) {
   ASSERT_TRUE(parse_request(*named).has_value());
   const JobId job = log.submit(named);
   EXPECT_EQ(refusal_of(log, job, "NumNodes", "1").message, "Node count specification invalid");
-  EXPECT_EQ(change_of(log, job, "NumNodes", "2").spec->request.max_nodes, 2U);
+  EXPECT_EQ(change_of(log, job, "NumNodes", "2").spec->request->max_nodes, 2U);
 }
 
 // ---- priority ----
