@@ -48,15 +48,15 @@ function(muster_link_quickly target)
   endif()
 endfunction()
 
-# muster_folder(NAME [COLD] [PRECOMPILED header] [TEST_PRECOMPILED header] [UNITY n] [TEST_UNITY n] [ALONE file...] [LINK lib...]): one library per folder of src/, from its
+# muster_folder(NAME [COLD] [SIMULATED] [PRECOMPILED header] [TEST_PRECOMPILED header] [UNITY n] [TEST_UNITY n] [ALONE file...] [LINK lib...]): one library per folder of src/, from its
 # sources, and one test program NAME_test from its *_test.cc. Every file is found by its place, so none can be forgotten.
 # What tests stand on (testing.cc, faulty_*.cc) is muster_NAME_testing: in no header, where each test would compile all of it again.
-# TEST_PRECOMPILED: where it is not model_test. COLD: compiled with MUSTER_COLD_OPTIONS. UNITY n: n sources are compiled at
+# SIMULATED: the simulator runs on what tests stand on here, which is optimised like all that it runs. TEST_PRECOMPILED: where it is not model_test. COLD: compiled with MUSTER_COLD_OPTIONS. UNITY n: n sources are compiled at
 # once, which instantiates what they share once and halves the time; they must not define the same name in an anonymous namespace. The
 # sanitizers' presets compile each alone, and so tell what a source forgets to include. TEST_UNITY n: the same of the tests. ALONE file.cc...:
 # sources and tests that cannot share a compilation.
 function(muster_folder name)
-  cmake_parse_arguments(ARG "COLD" "PRECOMPILED;TEST_PRECOMPILED;UNITY;TEST_UNITY" "ALONE;LINK;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;SIMULATED" "PRECOMPILED;TEST_PRECOMPILED;UNITY;TEST_UNITY" "ALONE;LINK;TEST_LINK" ${ARGN})
   list(TRANSFORM ARG_ALONE PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/${name}/)
   set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
@@ -72,6 +72,8 @@ function(muster_folder name)
     muster_use_unity(muster_${name} "${ARG_UNITY}")
     if(ARG_COLD)
       target_compile_options(muster_${name} PRIVATE ${MUSTER_COLD_OPTIONS})
+    else()
+      set_property(GLOBAL APPEND PROPERTY MUSTER_FAST_LIBRARIES muster_${name})
     endif()
     muster_use_precompiled(muster_${name} "${ARG_PRECOMPILED}")
   else()
@@ -82,10 +84,14 @@ function(muster_folder name)
   if(testing AND MUSTER_TESTS)
     set(support muster_${name}_testing)
     add_library(muster_${name}_testing STATIC ${testing})
-    target_compile_options(muster_${name}_testing PRIVATE ${MUSTER_TEST_OPTIONS})
     target_link_libraries(muster_${name}_testing PUBLIC muster_${name} ${ARG_TEST_LINK})
-    if(ARG_PRECOMPILED)
-      muster_use_precompiled(muster_${name}_testing model_test)
+    if(ARG_SIMULATED)
+      muster_use_precompiled(muster_${name}_testing "${ARG_PRECOMPILED}")
+    else()
+      target_compile_options(muster_${name}_testing PRIVATE ${MUSTER_TEST_OPTIONS})
+      if(ARG_PRECOMPILED)
+        muster_use_precompiled(muster_${name}_testing model_test)
+      endif()
     endif()
   endif()
   if(tests AND MUSTER_TESTS)
@@ -127,16 +133,23 @@ function(muster_test name)
   endif()
 endfunction()
 
-# muster_program(NAME [COLD] [PRECOMPILED header] [UNITY n] FROM file.cc... LINK lib...): a binary in bin/ with libstdc++ linked statically, but for sanitizers: they
-# must see what is thrown, or what its frames leave on the stack looks poisoned.
+# muster_program(NAME [COLD | FAST] [PRECOMPILED header] [UNITY n] FROM file.cc... LINK lib...): a binary in bin/ with libstdc++ linked statically, but for sanitizers:
+# they must see what is thrown, or what its frames leave on the stack looks poisoned.
+# FAST: of a function that several sources instantiate, the linker takes the first that it meets, and a copy from a COLD source, or from one that only tests use,
+# would serve all: the libraries that are optimised come before all others.
 function(muster_program name)
-  cmake_parse_arguments(ARG "COLD" "PRECOMPILED;UNITY" "FROM;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;FAST" "PRECOMPILED;UNITY" "FROM;LINK" ${ARGN})
   add_executable(${name} ${ARG_FROM})
   muster_use_unity(${name} "${ARG_UNITY}")
   if(ARG_COLD)
     target_compile_options(${name} PRIVATE ${MUSTER_COLD_OPTIONS})
   endif()
   muster_use_precompiled(${name} "${ARG_PRECOMPILED}")
+  if(ARG_FAST)
+    get_property(fast GLOBAL PROPERTY MUSTER_FAST_LIBRARIES)
+    list(REVERSE fast)  # the highest layer first, as each stands on those below it
+    target_link_libraries(${name} PRIVATE ${fast})
+  endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)

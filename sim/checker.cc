@@ -19,7 +19,7 @@ std::string text_of(const StepId& step) {
 
 void Checker::spawned(NodeIndex node, std::uint32_t host, const StepId& step) {
   launched_.insert(step.job);
-  const auto [run, is_first] = runs_.emplace(std::pair(node, step), Run{});
+  const auto [run, is_first] = runs_[step].emplace(node, Run{});
   const bool may_come_again = run->second.is_forgotten && run->second.live[host] == 0;
   CHECK(is_first || may_come_again, "step {} starts a second time on node {}", text_of(step),
         node.value());
@@ -31,8 +31,8 @@ void Checker::spawned(NodeIndex node, std::uint32_t host, const StepId& step) {
 
 void Checker::forget_unless_begun(NodeIndex node, const StepId& step) {
   if (begun_.contains({node, step})) return;
-  const auto run = runs_.find({node, step});
-  if (run != runs_.end()) {
+  std::map<NodeIndex, Run>& parts = runs_[step];
+  if (const auto run = parts.find(node); run != parts.end()) {
     run->second.is_forgotten = true;
   } else {
     forgotten_launches_.emplace(node, step);
@@ -42,9 +42,11 @@ void Checker::forget_unless_begun(NodeIndex node, const StepId& step) {
 void Checker::rewind(const Knowledge& then) {
   for (const auto& [id, job] : jobs_) started_before_.emplace(id, job.attempt);
   static_cast<Knowledge&>(*this) = then;
-  for (auto& [key, run] : runs_) {
-    run.is_forgotten = true;
-    excused_.insert(key.second);
+  for (auto& [step, runs] : runs_) {
+    for (auto& [node, run] : runs) {
+      run.is_forgotten = true;
+      excused_.insert(step);
+    }
   }
   for (const JobId job : launched_) {
     if (!jobs_.contains(job)) forgotten_.insert(job);
@@ -93,7 +95,7 @@ void Checker::task_started(NodeIndex node, std::uint32_t host, const LaunchStep&
   ++tasks_run_;
   if (options_.is_traced)
     trace(fmt::format("  task of {} starts on node {}", text_of(launch.id), node.value()));
-  Run& run = runs_[{node, launch.id}];
+  Run& run = runs_[launch.id][node];
   ++run.live[host];
   run.launch_key = launch.launch_key;
   allocate(host, launch.step_grant, launch.id.job, false);
@@ -118,7 +120,7 @@ void Checker::task_ended(NodeIndex node, std::uint32_t host, const LaunchStep& l
   if (options_.is_traced)
     trace(fmt::format("  task of {} ends on node {}: {}", text_of(launch.id), node.value(),
                       status.raw));
-  Run& run = runs_[{node, launch.id}];
+  Run& run = runs_[launch.id][node];
   --run.live[host];
   ++run.ended;
   run.worst = worse(run.worst, status);
@@ -375,17 +377,15 @@ struct Checker::Follow {
     ExitStatus worst;
     std::uint32_t ended = 0;
     std::size_t parts = 0;
-    for (std::uint32_t node = 0; node < checker.options_.nodes; ++node) {
-      const auto run = checker.runs_.find({NodeIndex(node), e.step});
+    for (const auto& [node, run] : checker.runs_[e.step]) {
       // What a state that was lost had started there is another step.
-      if (run == checker.runs_.end() || run->second.launch_key != checker.launch_keys_[e.step])
-        continue;
+      if (run.launch_key != checker.launch_keys_[e.step]) continue;
       ++parts;
-      const bool is_over = std::ranges::all_of(run->second.live,
-                                               [](const auto& entry) { return entry.second == 0; });
-      CHECK(is_over, "step {} is over and runs on node {}", text_of(e.step), node);
-      worst = worse(worst, run->second.worst);
-      ended += run->second.ended;
+      const bool is_over =
+          std::ranges::all_of(run.live, [](const auto& entry) { return entry.second == 0; });
+      CHECK(is_over, "step {} is over and runs on node {}", text_of(e.step), node.value());
+      worst = worse(worst, run.worst);
+      ended += run.ended;
     }
     // A part that was ended before it came up is reported as killed, whatever became of the others:
     // for a reason, which is the end of its job, somebody's order or a task that failed.

@@ -147,7 +147,7 @@ class Checker : private Knowledge {
   const Timeline& timeline_;
   const Options& options_;
   const History& history_;
-  std::map<std::pair<NodeIndex, StepId>, Run> runs_;
+  std::map<StepId, std::map<NodeIndex, Run>> runs_;
   std::map<std::tuple<std::uint32_t, std::string, std::size_t>, Holders> places_;
   std::set<StepId> excused_;
   std::set<StepId> asked_to_kill_;

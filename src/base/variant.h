@@ -146,16 +146,17 @@ template <class Visitor, class First, class... Rest>
 decltype(auto) visit(Visitor& visitor, std::size_t index, void* bytes,
                      const TypeList<First, Rest...>*) {
   using Result = decltype(visitor(std::declval<First&>()));
-  constexpr Result (*kCalls[])(Visitor&, void*) = {call<First, Result, Visitor>,
-                                                   call<Rest, Result, Visitor>...};
+  // Static: else the table is copied to the stack at each call.
+  static constexpr Result (*kCalls[])(Visitor&, void*) = {call<First, Result, Visitor>,
+                                                          call<Rest, Result, Visitor>...};
   return kCalls[index](visitor, bytes);
 }
 template <class Visitor, class First, class... Rest>
 decltype(auto) visit(Visitor& visitor, std::size_t index, const void* bytes,
                      const TypeList<First, Rest...>*) {
   using Result = decltype(visitor(std::declval<const First&>()));
-  constexpr Result (*kCalls[])(Visitor&, const void*) = {call_const<First, Result, Visitor>,
-                                                         call_const<Rest, Result, Visitor>...};
+  static constexpr Result (*kCalls[])(Visitor&, const void*) = {
+      call_const<First, Result, Visitor>, call_const<Rest, Result, Visitor>...};
   return kCalls[index](visitor, bytes);
 }
 

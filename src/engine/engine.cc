@@ -168,7 +168,7 @@ void Engine::share_request(EventBody& body) {
   if (changed != nullptr && changed->spec != nullptr) requests_.share(changed->spec);
 }
 
-void Engine::append(EventBody body) {
+void Engine::append(EventBody&& body) {
   share_request(body);
   Recorder recorder(*this);
   // Named before the event is applied: should that end the process again and again, the next start

@@ -183,7 +183,7 @@ class Engine {
   static std::size_t index_of(const PreparedRequest& request) {
     return static_cast<std::size_t>(module_of(request));
   }
-  void append(EventBody body);
+  void append(EventBody&& body);
   void share_request(EventBody& body);
   void draft_and_apply(Command& command);
   std::vector<Reply> draft_replies(Draft& draft, const Command& command);

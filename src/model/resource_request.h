@@ -67,6 +67,10 @@ struct ResourceRequest {
   friend bool operator==(const ResourceRequest&, const ResourceRequest&) = default;
 };
 
+/// Returns a hash for tables in memory: equal requests have equal ones. It is recorded nowhere, and
+/// covers every member. Cost: O(size of the request).
+std::uint64_t table_hash(const ResourceRequest& request);
+
 /// The amounts of a request that a partition's rules on memory change (DefMemPerCPU, MaxMemPerCPU
 /// and their like).
 struct MemoryTerms {

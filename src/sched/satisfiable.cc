@@ -269,11 +269,9 @@ class Question {
   Fitter fitter_;
 };
 
-}  // namespace
-
-Satisfiability check_satisfiable(const ClusterInventory& inventory, const ResourceRequest& request,
-                                 PartitionIndex partition, Duration time_limit) {
-  CHECK(partition.value() < inventory.config.partitions.size(), "partition {}", partition.value());
+/// Of a job without a time limit.
+Satisfiability check_nodes(const ClusterInventory& inventory, const ResourceRequest& request,
+                           PartitionIndex partition) {
   const PartitionConfig& config = inventory.config.partitions[partition.value()];
   const Question question(inventory, request, partition);
   const LimitsAnswer answer = node_limits(request, config);
@@ -288,12 +286,51 @@ Satisfiability check_satisfiable(const ClusterInventory& inventory, const Resour
             fmt::format("nodes: {}..{} asked for, partition {} allows {}..{}", request.min_nodes,
                         request.max_nodes, config.name, config.min_nodes, config.max_nodes)};
   }
-  if (time_limit > config.max_time) {
-    return {PendingReason::kPartitionTimeLimit, kTimeLimit,
-            fmt::format("time limit: {} s asked for, partition {} allows {} s",
-                        time_limit.seconds(), config.name, config.max_time.seconds())};
-  }
   return {};
+}
+
+Satisfiability check_time(const PartitionConfig& config, Duration time_limit) {
+  if (time_limit <= config.max_time) return {};
+  return {PendingReason::kPartitionTimeLimit, kTimeLimit,
+          fmt::format("time limit: {} s asked for, partition {} allows {} s", time_limit.seconds(),
+                      config.name, config.max_time.seconds())};
+}
+
+}  // namespace
+
+Satisfiability check_satisfiable(const ClusterInventory& inventory, const ResourceRequest& request,
+                                 PartitionIndex partition, Duration time_limit) {
+  CHECK(partition.value() < inventory.config.partitions.size(), "partition {}", partition.value());
+  Satisfiability answer = check_nodes(inventory, request, partition);
+  if (!answer.is_satisfiable()) return answer;
+  return check_time(inventory.config.partitions[partition.value()], time_limit);
+}
+
+const Satisfiability& SatisfiabilityMemo::find_or_ask(const ClusterInventory& inventory,
+                                                      const ResourceRequest& request,
+                                                      PartitionIndex partition) {
+  const std::uint64_t hash = table_hash(request);
+  for (auto [entry, end] = known_.equal_range(hash); entry != end; ++entry) {
+    if (entry->second.partition == partition && entry->second.request == request)
+      return entry->second.answer;
+  }
+  // Few sites ask so many different things; those ask anew now and then.
+  if (known_.size() >= kEntriesMax) known_.clear();
+  return known_
+      .emplace(hash, Entry{request, partition, check_nodes(inventory, request, partition)})
+      ->second.answer;
+}
+
+Satisfiability SatisfiabilityMemo::check(const ClusterInventory& inventory,
+                                         std::uint64_t config_revision,
+                                         const ResourceRequest& request, PartitionIndex partition,
+                                         Duration time_limit) {
+  CHECK(partition.value() < inventory.config.partitions.size(), "partition {}", partition.value());
+  if (config_revision != config_revision_) known_.clear();
+  config_revision_ = config_revision;
+  const Satisfiability& answer = find_or_ask(inventory, request, partition);
+  if (!answer.is_satisfiable()) return answer;
+  return check_time(inventory.config.partitions[partition.value()], time_limit);
 }
 
 }  // namespace muster::sched

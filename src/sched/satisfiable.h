@@ -2,7 +2,10 @@
 // what runs and which nodes are down does not matter.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "base/time.h"
 #include "model/ids.h"
@@ -30,5 +33,29 @@ struct Satisfiability {
 /// ClusterInventory::create(config).
 Satisfiability check_satisfiable(const ClusterInventory& inventory, const ResourceRequest& request,
                                  PartitionIndex partition, Duration time_limit);
+
+/// Remembers what was answered of one configuration: jobs that come in by the thousand ask the same
+/// few questions, of every node each time.
+class SatisfiabilityMemo {
+ public:
+  /// Answers as check_satisfiable() does. `config_revision`: ClusterSnapshot::config_revision() of
+  /// the inventory; another one makes it forget. Cost: O(size of the request) where it knows.
+  Satisfiability check(const ClusterInventory& inventory, std::uint64_t config_revision,
+                       const ResourceRequest& request, PartitionIndex partition,
+                       Duration time_limit);
+
+ private:
+  struct Entry {
+    ResourceRequest request;
+    PartitionIndex partition;
+    Satisfiability answer;  ///< of a job without a time limit
+  };
+  static constexpr std::size_t kEntriesMax = 4096;
+  const Satisfiability& find_or_ask(const ClusterInventory& inventory,
+                                    const ResourceRequest& request, PartitionIndex partition);
+
+  std::uint64_t config_revision_ = 0;
+  std::unordered_multimap<std::uint64_t, Entry> known_;
+};
 
 }  // namespace muster::sched

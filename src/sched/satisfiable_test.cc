@@ -185,5 +185,43 @@ TEST(SatisfiableDeathTest, APartitionThatIsNotThereIsABug) {
   EXPECT_DEATH(ask(tasks(1), 9), "partition 9");
 }
 
+// ---- what is remembered ----
+
+TEST(SatisfiabilityMemo, AnswersAsWithoutIt) {
+  const auto inventory = ClusterInventory::create(small_cluster());
+  const ResourceRequest requests[] = {tasks(28), tasks(29), gpus_per_node(2), gpus_per_node(3),
+                                      gpus_per_node(1, "b200")};
+  SatisfiabilityMemo memo;
+  for (int round = 0; round < 2; ++round) {
+    for (const ResourceRequest& request : requests) {
+      for (const PartitionIndex partition : {PartitionIndex(0), PartitionIndex(1)}) {
+        for (const Duration limit : {Duration::seconds(10), Duration::infinite()}) {
+          const Satisfiability known = memo.check(*inventory, 1, request, partition, limit);
+          const Satisfiability asked = check_satisfiable(*inventory, request, partition, limit);
+          EXPECT_EQ(known.refusal, asked.refusal);
+          EXPECT_EQ(known.message, asked.message);
+          EXPECT_EQ(known.detail, asked.detail);
+          EXPECT_EQ(known.is_memory, asked.is_memory);
+        }
+      }
+    }
+  }
+}
+
+TEST(SatisfiabilityMemo, AsksAnewOfAnotherConfiguration) {
+  ClusterConfig config = small_cluster();
+  SatisfiabilityMemo memo;
+  const auto ask_of = [&](std::uint64_t revision) {
+    return memo
+        .check(*ClusterInventory::create(config), revision, tasks(29), PartitionIndex(0),
+               Duration::seconds(10))
+        .is_satisfiable();
+  };
+  EXPECT_FALSE(ask_of(1));
+  config.nodes[2].cpus = 5;
+  EXPECT_FALSE(ask_of(1)) << "of the same one it knows";
+  EXPECT_TRUE(ask_of(2));
+}
+
 }  // namespace
 }  // namespace muster::sched

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-
-#include "state/value_hash.h"
-
 namespace muster {
 
 RequestPool::Object RequestPool::find(std::uint64_t hash, const ResourceRequest& request) const {
@@ -25,7 +22,7 @@ void RequestPool::add(std::uint64_t hash, const Object& object) {
 }
 
 std::shared_ptr<const ResourceRequest> RequestPool::share(ResourceRequest request) {
-  const std::uint64_t hash = value_hash(request);
+  const std::uint64_t hash = table_hash(request);
   if (Object known = find(hash, request)) return known;
   auto fresh = std::make_shared<const ResourceRequest>(std::move(request));
   add(hash, fresh);
@@ -36,7 +33,7 @@ void RequestPool::share(JobSpecRef& spec) {
   const Object& own = spec->request.object();
   // What a fresh request is takes no room.
   if (own == nullptr) return;
-  const std::uint64_t hash = value_hash(*own);
+  const std::uint64_t hash = table_hash(*own);
   const Object known = find(hash, *own);
   if (known == own) return;
   if (known == nullptr) return add(hash, own);

@@ -65,29 +65,60 @@ std::uint64_t of_pointer(const T& pointer) {
   }
 }
 
-/// Returns the hashes of a struct's members, 0 for those that its hash leaves out.
+/// True where the two are equal for certain, at the cost of a glance: numbers, and what is empty.
 template <class T>
-auto hashes_of_members(const T& value) {
-  return with_members(value, [](const auto&... member) {
-    [[maybe_unused]] const auto one = [](const auto& each) -> std::uint64_t {
-      if constexpr (kOmits<T, std::remove_cvref_t<decltype(each)>>) {
-        return 0;
-      } else {
-        return value_hash(each);
-      }
-    };
-    return std::array<std::uint64_t, sizeof...(member)>{one(member)...};
-  });
+bool is_plainly_equal(const T& a, const T& b) {
+  // Not of floating numbers: 0 and -0 are equal and have other bits.
+  if constexpr (std::has_unique_object_representations_v<T> && !is_pointer<T>) {
+    return a == b;
+  } else if constexpr (std::is_same_v<T, Bitmap>) {
+    return a.words().empty() && b.words().empty();
+  } else if constexpr (is_pointer<T>) {
+    return a == nullptr && b == nullptr;
+  } else if constexpr (is_shared<T>) {
+    return a.is_one_with(b);
+  } else if constexpr (is_vector<T> || is_small_list<T> || std::is_same_v<T, std::string>) {
+    return a.empty() && b.empty();
+  } else {
+    return false;
+  }
+}
+
+template <class Struct, class Member>
+std::uint64_t hash_unless_omitted(const Member& member) {
+  if constexpr (kOmits<Struct, Member>)
+    return 0;
+  else
+    return value_hash(member);
+}
+
+/// Adds a member by its number, unless it is what a fresh struct has. Most members are: those are
+/// not hashed.
+template <class Struct, class Member>
+void add_member(Hasher& hasher, std::size_t number, const Member& member, const Member& fresh,
+                std::uint64_t hash_of_fresh) {
+  if constexpr (!kOmits<Struct, Member>) {
+    if (is_plainly_equal(member, fresh)) return;
+    const std::uint64_t hash = value_hash(member);
+    if (hash != hash_of_fresh) hasher.add(number).add(hash);
+  }
 }
 
 template <class T>
 std::uint64_t of_struct(const T& value) {
-  static const auto kFresh = hashes_of_members(T());
-  const auto hashes = hashes_of_members(value);
+  static const T kFresh{};
+  [[maybe_unused]] static const auto kHashesOfFresh =
+      with_members(kFresh, [](const auto&... fresh) {
+        return std::array<std::uint64_t, sizeof...(fresh)>{hash_unless_omitted<T>(fresh)...};
+      });
   Hasher hasher;
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (hashes[i] != kFresh[i]) hasher.add(i).add(hashes[i]);
-  }
+  with_members(value, [&](const auto&... member) {
+    with_members(kFresh, [&](const auto&... fresh) {
+      std::size_t number = 0;
+      // In order: each comma waits for what stands before it.
+      ((add_member<T>(hasher, number, member, fresh, kHashesOfFresh[number]), ++number), ...);
+    });
+  });
   return hasher.digest();
 }
 

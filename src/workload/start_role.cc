@@ -46,7 +46,7 @@ bool StartRole::settle() {
 
 Status StartRole::check_satisfiable(const JobSpec& spec,
                                     const std::vector<PartitionIndex>& partitions) const {
-  return muster::check_satisfiable(state_, snapshot_, spec, partitions);
+  return muster::check_satisfiable(state_, snapshot_, spec, partitions, known_answers_);
 }
 
 std::size_t StartRole::tries_per_turn(std::size_t nodes) {

@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "engine/feasibility.h"
 #include "sched/fast_path.h"
+#include "sched/satisfiable.h"
 #include "sched/snapshot/snapshot.h"
 #include "workload/planning/plan_result.h"
 #include "workload/planning/snapshot_feed.h"
@@ -67,6 +68,7 @@ class StartRole final : public Feasibility {
   const ClusterState& state_;
   sched::ClusterSnapshot snapshot_;
   SnapshotFeed feed_{snapshot_};
+  mutable sched::SatisfiabilityMemo known_answers_;  ///< no part of what the role is
   std::shared_ptr<const sched::Plan> plan_;
   /// The snapshot's revision after each recent batch.
   std::deque<std::pair<Seq, std::uint64_t>> revisions_;

@@ -51,7 +51,7 @@ std::string consume_variable(const char* name) {
   return taken;
 }
 
-std::string read_whole(int fd) {
+std::string read_descriptor(int fd) {
   std::string bytes;
   char buffer[65536];
   for (ssize_t got;
@@ -103,7 +103,7 @@ Handover consume_handover(char** arguments) {
   given.lead_beyond = Epoch(std::strtoull(beyond.c_str(), nullptr, 10));
   if (conf) {
     const kj::AutoCloseFd file(static_cast<int>(*conf));
-    given.conf = parse_conf_texts(read_whole(file));
+    given.conf = parse_conf_texts(read_descriptor(file));
   }
   if (given.conf.empty()) log_line("the run before left no configuration: it is read again");
   for (const std::string& word : split_list(sockets)) {

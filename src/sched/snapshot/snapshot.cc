@@ -15,30 +15,9 @@ namespace {
 /// Beyond this many entries a change log forgets its older half.
 constexpr std::size_t kLogSize = 1U << 16;
 
-void add_amounts(Hasher& hasher, const std::vector<GresAmount>& amounts) {
-  hasher.add(amounts.size());
-  for (const GresAmount& amount : amounts)
-    hasher.add(amount.name).add(amount.type).add(amount.count);
-}
-
-void add_texts(Hasher& hasher, const std::vector<std::string>& texts) {
-  hasher.add(texts.size());
-  for (const std::string& text : texts) hasher.add(text);
-}
-
 /// Equal needs hash equally; unequal ones are told apart by comparison.
-std::uint64_t need_hash(const ResourceRequest& r, PartitionIndex partition) {
-  Hasher hasher;
-  hasher.add(partition.value()).add(r.min_nodes).add(r.max_nodes).add(r.task_count);
-  hasher.add(r.tasks_per_node).add(r.cpus_per_task).add(r.min_cpus_per_node).add(r.cpus_per_gpu);
-  hasher.add(r.tasks_per_gpu).add(r.memory_scope).add(r.memory_mib).add(r.is_exclusive);
-  add_amounts(hasher, r.gres_per_node);
-  add_amounts(hasher, r.gres_per_job);
-  add_amounts(hasher, r.gres_per_task);
-  for (const auto& alternative : r.features.alternatives) add_texts(hasher, alternative);
-  add_texts(hasher, r.required_nodes);
-  add_texts(hasher, r.excluded_nodes);
-  return hasher.digest();
+std::uint64_t need_hash(const ResourceRequest& request, PartitionIndex partition) {
+  return Hasher().add(partition.value()).add(table_hash(request)).digest();
 }
 
 std::uint64_t lane_hash(const std::vector<NeedIndex>& needs, Duration time_limit) {

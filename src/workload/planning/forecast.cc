@@ -9,7 +9,6 @@
 
 #include "admission/submit.h"
 #include "sched/planner.h"
-#include "sched/satisfiable.h"
 #include "slurm/hostlist.h"
 #include "state/resource_need.h"
 #include "workload/requests/job_requests.h"
@@ -17,14 +16,16 @@
 namespace muster {
 
 Status check_satisfiable(const ClusterState& state, const sched::ClusterSnapshot& snapshot,
-                         const JobSpec& spec, const std::vector<PartitionIndex>& partitions) {
+                         const JobSpec& spec, const std::vector<PartitionIndex>& partitions,
+                         sched::SatisfiabilityMemo& memo) {
   Status last;
   for (const PartitionIndex index : partitions) {
     const auto need = resource_need(spec, state.partition(index), state.settings());
     if (!need.has_value()) return fail(need.error());
     const Duration limit =
         spec.time_limit == Duration() ? state.partition(index).max_time : spec.time_limit;
-    const auto answer = sched::check_satisfiable(snapshot.inventory(), *need, index, limit);
+    const auto answer =
+        memo.check(snapshot.inventory(), snapshot.config_revision(), *need, index, limit);
     // Source: slurm.conf(5), EnforcePartLimits: without it a job beyond its partition's limits
     // waits until they are raised.
     const bool may_wait = answer.refusal == PendingReason::kPartitionNodeLimit ||
@@ -46,7 +47,8 @@ Result<ForecastTask> forecast_task(const ClusterState& state,
   // The draft is dropped: nothing of it is applied.
   TRY(admission::submit(draft, submit, identity));
   const auto& event = get<JobSubmitted>(draft.events.back());
-  TRY(check_satisfiable(state, snapshot, *event.spec, event.partitions));
+  sched::SatisfiabilityMemo memo;
+  TRY(check_satisfiable(state, snapshot, *event.spec, event.partitions, memo));
   sched::PendingJob pending;
   pending.id = event.job;
   std::vector<std::shared_ptr<const ResourceRequest>> needs;

@@ -10,15 +10,18 @@
 
 #include "base/result.h"
 #include "engine/command.h"
+#include "sched/satisfiable.h"
 #include "sched/snapshot/snapshot.h"
 #include "state/cluster_state.h"
 
 namespace muster {
 
 /// Checks that some of the partitions could ever run the job; waiting for a limit to be raised
-/// counts where the cluster allows it. Errors: kInvalidArgument with Slurm's text.
+/// counts where the cluster allows it. `memo`: knows and learns answers. Errors: kInvalidArgument
+/// with Slurm's text.
 Status check_satisfiable(const ClusterState& state, const sched::ClusterSnapshot& snapshot,
-                         const JobSpec& spec, const std::vector<PartitionIndex>& partitions);
+                         const JobSpec& spec, const std::vector<PartitionIndex>& partitions,
+                         sched::SatisfiabilityMemo& memo);
 
 /// All that a forecast needs.
 struct ForecastTask {
