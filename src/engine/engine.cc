@@ -53,7 +53,6 @@ void Engine::start(Epoch epoch, std::shared_ptr<const ClusterConfig> config, Tim
                    const CoreStart& beginning) {
   now_ = now;
   is_started_ = true;
-  state_.share_requests(requests_);
   const bool is_new = state_.cluster_id().empty();
   // By append(): the modules have loaded nothing yet, and find these two in the state when they do.
   append(EpochStarted{epoch, is_new ? beginning.new_cluster_id : "", kEventRules});

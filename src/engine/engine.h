@@ -197,7 +197,7 @@ class Engine {
   NodeSender* sender_ = nullptr;
   ClusterState state_;
   JobTimers timers_;
-  RequestPool requests_;  ///< of the jobs in the state
+  RequestPool requests_;  ///< of the jobs taken up since the start
   bool is_started_ = false;
   std::optional<Error> refusal_;
 

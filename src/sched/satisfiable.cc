@@ -296,6 +296,17 @@ Satisfiability check_time(const PartitionConfig& config, Duration time_limit) {
                       config.name, config.max_time.seconds())};
 }
 
+/// One, and as many as its lists have names.
+std::size_t held_by(const ResourceRequest& request) {
+  std::size_t count = 1 + request.gres_per_node.size() + request.gres_per_job.size() +
+                      request.gres_per_task.size() + request.required_nodes.size() +
+                      request.excluded_nodes.size();
+  for (const auto* constraint : {&request.features, &request.preferred}) {
+    for (const auto& alternative : constraint->alternatives) count += 1 + alternative.size();
+  }
+  return count;
+}
+
 }  // namespace
 
 Satisfiability check_satisfiable(const ClusterInventory& inventory, const ResourceRequest& request,
@@ -304,6 +315,11 @@ Satisfiability check_satisfiable(const ClusterInventory& inventory, const Resour
   Satisfiability answer = check_nodes(inventory, request, partition);
   if (!answer.is_satisfiable()) return answer;
   return check_time(inventory.config.partitions[partition.value()], time_limit);
+}
+
+void SatisfiabilityMemo::forget() {
+  known_.clear();
+  held_ = 0;
 }
 
 const Satisfiability& SatisfiabilityMemo::find_or_ask(const ClusterInventory& inventory,
@@ -315,7 +331,9 @@ const Satisfiability& SatisfiabilityMemo::find_or_ask(const ClusterInventory& in
       return entry->second.answer;
   }
   // Few sites ask so many different things; those ask anew now and then.
-  if (known_.size() >= kEntriesMax) known_.clear();
+  const std::size_t more = held_by(request);
+  if (held_ + more > kHeldMax) forget();
+  held_ += more;
   return known_
       .emplace(hash, Entry{request, partition, check_nodes(inventory, request, partition)})
       ->second.answer;
@@ -326,7 +344,7 @@ Satisfiability SatisfiabilityMemo::check(const ClusterInventory& inventory,
                                          const ResourceRequest& request, PartitionIndex partition,
                                          Duration time_limit) {
   CHECK(partition.value() < inventory.config.partitions.size(), "partition {}", partition.value());
-  if (config_revision != config_revision_) known_.clear();
+  if (config_revision != config_revision_) forget();
   config_revision_ = config_revision;
   const Satisfiability& answer = find_or_ask(inventory, request, partition);
   if (!answer.is_satisfiable()) return answer;

@@ -43,6 +43,8 @@ class SatisfiabilityMemo {
   Satisfiability check(const ClusterInventory& inventory, std::uint64_t config_revision,
                        const ResourceRequest& request, PartitionIndex partition,
                        Duration time_limit);
+  /// Returns how many answers it knows.
+  std::size_t size() const { return known_.size(); }
 
  private:
   struct Entry {
@@ -50,11 +52,16 @@ class SatisfiabilityMemo {
     PartitionIndex partition;
     Satisfiability answer;  ///< of a job without a time limit
   };
-  static constexpr std::size_t kEntriesMax = 4096;
+  void forget();
   const Satisfiability& find_or_ask(const ClusterInventory& inventory,
                                     const ResourceRequest& request, PartitionIndex partition);
 
+  /// What all requests it knows may hold together: each counts one, and one for each name in its
+  /// lists, since one job may name every node of the cluster.
+  static constexpr std::size_t kHeldMax = 65'536;
+
   std::uint64_t config_revision_ = 0;
+  std::size_t held_ = 0;
   std::unordered_multimap<std::uint64_t, Entry> known_;
 };
 

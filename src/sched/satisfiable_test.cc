@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sched/testing.h"
 
 namespace muster::sched {
@@ -221,6 +223,19 @@ TEST(SatisfiabilityMemo, AsksAnewOfAnotherConfiguration) {
   config.nodes[2].cpus = 5;
   EXPECT_FALSE(ask_of(1)) << "of the same one it knows";
   EXPECT_TRUE(ask_of(2));
+}
+
+TEST(SatisfiabilityMemo, HoldsNoMoreThanItsBoundHoweverManyNodesAJobNames) {
+  const auto inventory = ClusterInventory::create(small_cluster());
+  SatisfiabilityMemo memo;
+  std::size_t most = 0;
+  for (std::uint32_t i = 1; i <= 30; ++i) {
+    ResourceRequest request = tasks(i);
+    request.excluded_nodes.assign(10'000, "elsewhere");
+    memo.check(*inventory, 1, request, PartitionIndex(0), Duration::seconds(10));
+    most = std::max(most, memo.size());
+  }
+  EXPECT_EQ(most, 6U) << "six times ten thousand names are held, and no seventh";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+
 namespace muster {
 
 RequestPool::Object RequestPool::find(std::uint64_t hash, const ResourceRequest& request) const {
