@@ -19,7 +19,7 @@ TEST(Shared, OneThatWasNotGivenIsFreshAndTakesNoRoom) {
 
 TEST(Shared, CopiesAreOne) {
   const Text text(std::string("gpu"));
-  const Text copy = text;
+  const Text copy = text;  // NOLINT(performance-*): the copy is what is tested
   EXPECT_TRUE(copy.is_one_with(text));
   EXPECT_EQ(&*copy, &*text);
   const Text equal(std::string("gpu"));
