@@ -20,12 +20,18 @@ namespace {
 // Numbers of more digits are no numbers to us: they are part of the prefix.
 constexpr std::size_t kDigitsMax = 18;
 
+// An answer is no longer for a question that is.
+std::string shown(std::string_view text) {
+  constexpr std::size_t kShownMax = 200;
+  return text.size() <= kShownMax ? std::string(text)
+                                  : fmt::format("{}...", text.substr(0, kShownMax));
+}
 tl::unexpected<Error> invalid(std::string_view text, std::string detail) {
-  return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid hostlist: {}", text),
+  return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid hostlist: {}", shown(text)),
               std::move(detail));
 }
 tl::unexpected<Error> too_long(std::string_view text) {
-  return fail(ErrorCode::kResourceExhausted, fmt::format("Invalid hostlist: {}", text),
+  return fail(ErrorCode::kResourceExhausted, fmt::format("Invalid hostlist: {}", shown(text)),
               fmt::format("it stands for more than {} hosts: give it in parts", kHostlistMax));
 }
 
@@ -42,7 +48,8 @@ Result<std::vector<std::string>> bracket_texts(std::string_view whole, std::stri
     const auto high = parse_whole(high_text);
     const bool is_long = low_text.size() > kDigitsMax || high_text.size() > kDigitsMax;
     if (!low || !high || *high < *low || is_long) {
-      return invalid(whole, fmt::format("'{}' is no range: write LOW-HIGH or a number", item));
+      return invalid(whole,
+                     fmt::format("'{}' is no range: write LOW-HIGH or a number", shown(item)));
     }
     // Before they are made: a bracket may stand for more hosts than any cluster has.
     if (*high - *low >= kHostlistMax - texts.size()) return too_long(whole);
@@ -60,15 +67,20 @@ struct Entry {
   std::vector<std::vector<std::string>> brackets;
 };
 
-// The product of the brackets is bounded here, so that a short text cannot take much memory.
+// The product of the brackets is bounded here, and the length of what is repeated for each, so that
+// a short text cannot take much memory.
 Result<Entry> parse_entry(std::string_view text) {
   Entry entry;
   std::string_view rest = text;
   std::size_t total = 1;
+  std::size_t literal_bytes = 0;
   while (!rest.empty()) {
     const std::size_t open = rest.find('[');
     const std::size_t close = rest.find(']');
     entry.literals.push_back(rest.substr(0, open));
+    literal_bytes += entry.literals.back().size();
+    if (literal_bytes > kHostNameMax)
+      return invalid(text, fmt::format("a host's name has {} bytes at most", kHostNameMax));
     // No bracket is left: the rest is a name.
     if (open == std::string_view::npos && close == open) return entry;
     if (open == std::string_view::npos || close == std::string_view::npos || close < open) {

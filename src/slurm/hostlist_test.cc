@@ -63,6 +63,20 @@ TEST(Hostlist, HoldsAtMost64KHosts) {
   }
 }
 
+/// A name of some thousand letters, repeated for each number, would be more than memory holds.
+TEST(Hostlist, NamesHaveTheLengthOfNames) {
+  const std::string longest(255, 'n');
+  EXPECT_EQ(expand_hostlist(longest + "[1-2]")->size(), 2U);
+  for (const std::string& text :
+       {longest + "n[1-60000]", "a[1-2]" + longest, longest + "n", "n," + longest + "[1-2]n"}) {
+    const auto result = expand_hostlist(text);
+    ASSERT_FALSE(result.has_value()) << text.substr(0, 20);
+    EXPECT_EQ(result.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(result.error().detail, "a host's name has 255 bytes at most");
+    EXPECT_LT(result.error().message.size(), 300U) << "an answer repeats no long question";
+  }
+}
+
 TEST(Hostlist, CompressesInTheGivenOrder) {
   const std::pair<const char*, const char*> cases[] = {
       {"node0 node3 node4 node8 linux linux2 linux5 node4 node12 node15 linux8 linux23",

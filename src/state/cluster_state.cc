@@ -164,12 +164,13 @@ void ClusterState::restore_experiment(Experiment experiment) {
   experiments_.insert(std::move(experiment));
 }
 
-/// Nodes are restored before: what of them is in use is in no checkpoint, and counted from the
-/// jobs.
 void ClusterState::share_requests(RequestPool& pool) {
-  jobs_.for_each([&](const Job& job) { pool.share(jobs_.find_mutable(job.id)->spec); });
+  RequestPool::Sharing sharing(pool);
+  jobs_.for_each([&](const Job& job) { sharing.share(jobs_.find_mutable(job.id)->spec); });
 }
 
+/// Nodes are restored before: what of them is in use is in no checkpoint, and counted from the
+/// jobs.
 void ClusterState::restore_job(Job job) {
   job.spec_hash = muster::hash_of(*job.spec);
   if (job.run != nullptr) {

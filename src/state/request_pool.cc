@@ -43,4 +43,14 @@ void RequestPool::share(JobSpecRef& spec) {
   spec = std::move(shared);
 }
 
+void RequestPool::Sharing::share(JobSpecRef& spec) {
+  if (const auto copy = copies_.find(spec); copy != copies_.end()) {
+    spec = copy->second;
+    return;
+  }
+  const JobSpecRef before = spec;
+  pool_.share(spec);
+  if (spec != before) copies_.emplace(before, spec);
+}
+
 }  // namespace muster

@@ -21,6 +21,18 @@ class RequestPool {
   /// Lets a specification have the request that an equal one has: `spec` is then another object,
   /// because specifications never change.
   void share(JobSpecRef& spec);
+  /// Does so for many of which several may be one object, as those of an array's elements: they are
+  /// one afterwards. Lifetime: within that of the pool.
+  class Sharing {
+   public:
+    explicit Sharing(RequestPool& pool) : pool_(pool) {}
+    void share(JobSpecRef& spec);
+
+   private:
+    RequestPool& pool_;
+    /// What was copied, kept so that nothing else comes to stand at its address, and the copy.
+    std::unordered_map<JobSpecRef, JobSpecRef> copies_;
+  };
   /// Returns how many requests it knows, with those that have gone since it last looked.
   std::size_t size() const { return requests_.size(); }
 

@@ -28,6 +28,20 @@ TEST(RequestPool, EqualRequestsAreOneObject) {
   EXPECT_EQ(*first, request_of(2, 1));
 }
 
+/// The elements of an array have one specification, and have one afterwards.
+TEST(RequestPool, WhatIsOneSpecificationStaysOne) {
+  RequestPool pool;
+  const JobSpecRef job = spec_of(2, "a job");
+  const JobSpecRef array = spec_of(2, "an array");
+  std::vector<JobSpecRef> specs = {job, array, array, array};
+  RequestPool::Sharing sharing(pool);
+  for (JobSpecRef& spec : specs) sharing.share(spec);
+  EXPECT_TRUE(specs[1]->request.is_one_with(job->request));
+  EXPECT_EQ(*specs[1], *array);
+  EXPECT_EQ(specs[2], specs[1]);
+  EXPECT_EQ(specs[3], specs[1]);
+}
+
 TEST(RequestPool, SpecificationsKeepAllElse) {
   RequestPool pool;
   const JobSpecRef first = spec_of(2, "a");
@@ -36,7 +50,8 @@ TEST(RequestPool, SpecificationsKeepAllElse) {
   JobSpecRef shared_first = first;
   JobSpecRef shared_second = second;
   JobSpecRef shared_third = third;
-  for (JobSpecRef* spec : {&shared_first, &shared_second, &shared_third}) pool.share(*spec);
+  RequestPool::Sharing sharing(pool);
+  for (JobSpecRef* spec : {&shared_first, &shared_second, &shared_third}) sharing.share(*spec);
   EXPECT_EQ(shared_first, first) << "the first to come keeps its own";
   EXPECT_EQ(shared_third, third);
   EXPECT_NE(shared_second, second) << "specifications never change: it is a new one";
@@ -44,7 +59,7 @@ TEST(RequestPool, SpecificationsKeepAllElse) {
   EXPECT_TRUE(shared_second->request.is_one_with(first->request));
   EXPECT_FALSE(second->request.is_one_with(first->request));
   const JobSpecRef before = shared_second;
-  pool.share(shared_second);
+  sharing.share(shared_second);
   EXPECT_EQ(shared_second, before) << "a second time changes nothing";
 }
 
