@@ -282,6 +282,22 @@ TEST(Planner, OverdueJobsAreNotFree) {
   EXPECT_EQ(plan.window_of(JobId(2))->start, at(21));
 }
 
+/// A job without a time limit has all of the nodes: nobody behind it can have a window, however
+/// many wait, and one of each lane is asked about.
+TEST(Planner, WhereNoTimeIsForOneNoneBehindItIsAskedAbout) {
+  ClusterSnapshot snapshot = make_snapshot(make_cluster(equal_nodes(1, 4)));
+  snapshot.advance_time(at(0));
+  snapshot.start_job(
+      {JobId(1), PartitionIndex(0), {{NodeIndex(0), 1, 4, 0, {}}}, TimePoint::never()});
+  for (std::uint32_t id = 10; id < 20; ++id) snapshot.add_pending(make_job(id, tasks(1, 2)));
+  JobId asked_about;
+  PlanOptions options;
+  options.placing = &asked_about;
+  const Plan plan = sched::plan(snapshot, at(0), options);
+  EXPECT_TRUE(plan.starts.empty() && plan.windows.empty());
+  EXPECT_EQ(asked_about, JobId(10)) << "the first of the lane, and no other";
+}
+
 TEST(FastPath, StartsBesideWindowsAndBehindBetterRanks) {
   World world(make_cluster(equal_nodes(1, 4)));
   world.add(make_job(1, tasks(1, 3), 100));

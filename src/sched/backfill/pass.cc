@@ -277,7 +277,7 @@ void Pass::turn(std::uint32_t index) {
   if (!strand.is_blocked && try_start_beside_own_windows(strand)) return push(index);
   strand.is_blocked = true;
   if (!may_reserve(strand)) return;
-  reserve(strand);
+  const bool has_a_time = reserve(strand);
   ++strand.next;
   if (!is_tail_) {
     is_tail_ = true;
@@ -285,7 +285,8 @@ void Pass::turn(std::uint32_t index) {
     std::ranges::make_heap(
         heap_, [this](const QueuePosition& a, const QueuePosition& b) { return goes_later(a, b); });
   }
-  if (may_reserve(strand)) push(index);
+  // Where one never fits, by what is expected to end, none behind it does.
+  if (has_a_time && may_reserve(strand)) push(index);
 }
 
 bool Pass::try_start(Strand& strand) {
@@ -420,8 +421,8 @@ bool Pass::try_start_beside_own_windows(Strand& strand) {
 
 /// A job has a window in a lower tier as well when it begins earlier there than in those above: it
 /// is promised both, as in Slurm, so that nobody who was ranked between the two has been put off in
-/// vain.
-void Pass::reserve(const Strand& strand) {
+/// vain. False: there is no time at which it could start.
+bool Pass::reserve(const Strand& strand) {
   std::optional<FuturePlacement> best;
   const Strand::Part* best_part = nullptr;
   for (const Strand::Part& part : strand.parts) {
@@ -430,10 +431,10 @@ void Pass::reserve(const Strand& strand) {
     best = std::move(found);
     best_part = &part;
   }
-  if (!best) return;
+  if (!best) return false;
   const Window* earlier = plan_.window_of(strand.next->job);
   // A window that begins no earlier than one in a higher tier would promise nothing.
-  if (earlier != nullptr && earlier->start <= best->start) return;
+  if (earlier != nullptr && earlier->start <= best->start) return true;
   const TimePoint end = best->start + strand.lane->time_limit;
   progress_[strand.next->job].has_window = true;
   plan_.windows.push_back({strand.next->job, rank_of(strand), best_part->need->partition,
@@ -441,6 +442,7 @@ void Pass::reserve(const Strand& strand) {
   timeline_.reserve(plan_.windows.back());
   // Also nodes that the window does not use: whoever waits for any of them waits behind this job.
   claim(nodes_of(strand));
+  return true;
 }
 
 NodeSet Pass::nodes_of(const Strand& strand) const {

@@ -127,7 +127,7 @@ class Pass {
   bool may_reserve(Strand& strand) const;
   std::optional<FuturePlacement> earliest_start(const Strand& strand, const Strand::Part& part);
   bool try_start_beside_own_windows(Strand& strand);
-  void reserve(const Strand& strand);
+  bool reserve(const Strand& strand);
   NodeSet nodes_of(const Strand& strand) const;
   void claim(const NodeSet& nodes);
   void restart_queue();
