@@ -4,8 +4,8 @@ add_custom_target(checked_programs)
 # How tests are compiled, beside how everything is. They run once: what the optimiser would save is less than it costs. What they
 # test is compiled as it is installed.
 set(MUSTER_TEST_OPTIONS "$<$<CONFIG:Release>:-O0;-g0;-fno-stack-protector;-U_FORTIFY_SOURCE;-fcf-protection=none>")
-# How commands, agents, supervisors, HTTP handlers, readers of experiment files and what ties threads together are compiled: each runs
-# for a moment and waits for others most of it.
+# How commands, agents, supervisors, HTTP handlers and readers of experiment files are compiled: each runs for a moment and waits for
+# others most of it.
 set(MUSTER_COLD_OPTIONS "$<$<CONFIG:Release>:-Og>")
 
 # muster_precompiled(NAME... [LINK lib...] [COLD]): src/precompiled/NAME.h, compiled once. Requires: targets that use it are built with

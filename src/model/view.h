@@ -48,7 +48,7 @@ struct JobView {
   TimePoint start_time;  ///< unset: not started
   TimePoint end_time;    ///< of a running job: its limit; unset: none
   TimePoint suspend_time;
-  Duration suspended_before;  ///< spent suspended before the present run of it
+  Duration suspended_before;  ///< spent in suspensions that are over, of its present run
   ExitStatus exit;
   ExitStatus derived_exit;  ///< highest of its steps
   UserId cancelled_by;

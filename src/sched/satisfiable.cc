@@ -296,13 +296,24 @@ Satisfiability check_time(const PartitionConfig& config, Duration time_limit) {
                       config.name, config.max_time.seconds())};
 }
 
-/// One, and as many as its lists have names.
+/// One, and one for each name in its lists, or more where the name is long.
 std::size_t held_by(const ResourceRequest& request) {
-  std::size_t count = 1 + request.gres_per_node.size() + request.gres_per_job.size() +
-                      request.gres_per_task.size() + request.required_nodes.size() +
-                      request.excluded_nodes.size();
+  constexpr std::size_t kBytesOfOne = 64;
+  const auto held_by_name = [](const std::string& name) { return 1 + name.size() / kBytesOfOne; };
+  std::size_t count = 1;
+  for (const auto* names : {&request.required_nodes, &request.excluded_nodes}) {
+    for (const std::string& name : *names) count += held_by_name(name);
+  }
+  for (const auto* amounts :
+       {&request.gres_per_node, &request.gres_per_job, &request.gres_per_task}) {
+    for (const GresAmount& amount : *amounts)
+      count += held_by_name(amount.name) + held_by_name(amount.type);
+  }
   for (const auto* constraint : {&request.features, &request.preferred}) {
-    for (const auto& alternative : constraint->alternatives) count += 1 + alternative.size();
+    for (const auto& alternative : constraint->alternatives) {
+      ++count;
+      for (const auto& feature : alternative) count += held_by_name(feature);
+    }
   }
   return count;
 }

@@ -57,7 +57,7 @@ class SatisfiabilityMemo {
                                     const ResourceRequest& request, PartitionIndex partition);
 
   /// What all requests it knows may hold together: each counts one, and one for each name in its
-  /// lists, since one job may name every node of the cluster.
+  /// lists, since one job may name every node of the cluster; a long name counts more.
   static constexpr std::size_t kHeldMax = 65'536;
 
   std::uint64_t config_revision_ = 0;

@@ -238,5 +238,18 @@ TEST(SatisfiabilityMemo, HoldsNoMoreThanItsBoundHoweverManyNodesAJobNames) {
   EXPECT_EQ(most, 6U) << "six times ten thousand names are held, and no seventh";
 }
 
+TEST(SatisfiabilityMemo, LongNamesCountAsWhatTheyHold) {
+  const auto inventory = ClusterInventory::create(small_cluster());
+  SatisfiabilityMemo memo;
+  std::size_t most = 0;
+  for (std::uint32_t i = 1; i <= 100; ++i) {
+    ResourceRequest request = tasks(i);
+    request.gres_per_node = {{"gpu", std::string(64'000, 'a'), 1}};
+    memo.check(*inventory, 1, request, PartitionIndex(0), Duration::seconds(10));
+    most = std::max(most, memo.size());
+  }
+  EXPECT_EQ(most, 65U) << "each counts a thousand, and three more";
+}
+
 }  // namespace
 }  // namespace muster::sched

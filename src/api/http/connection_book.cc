@@ -58,7 +58,7 @@ ConnectionLimits connection_limits(std::size_t descriptors, std::size_t wanted_a
 }
 
 ConnectionBook::Entry ConnectionBook::acquire(const std::string& peer, bool is_operator) {
-  const std::size_t open = all_.of("");
+  const std::size_t open = open_count();
   const std::size_t free = limits_.all - std::min(open, limits_.all);
   // Others than operators may not take the last half of what is kept; for the first half they must
   // show a token.

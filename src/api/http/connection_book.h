@@ -88,6 +88,8 @@ class ConnectionBook {
     bool must_prove = false;  ///< only its first request with a good token lets it stay
   };
   Entry acquire(const std::string& peer, bool is_operator);
+  /// Returns how many connections are open.
+  std::size_t open_count() const { return all_.of(""); }
 
  private:
   ConnectionLimits limits_;

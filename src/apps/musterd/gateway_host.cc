@@ -13,6 +13,7 @@ namespace {
 
 /// A command's own calls last no longer: what it is given for them no list has.
 constexpr Duration kSessionMax = Duration::hours(12);
+constexpr kj::Duration kRest = 20 * kj::MILLISECONDS;
 
 }  // namespace
 
@@ -23,6 +24,7 @@ GatewayHost::GatewayHost(Channels& channels, Channel<ToGateway>& inbox, std::uin
       http_(http),
       replica_(replica),
       gateway_(*this, io.provider->getTimer(), replica, first_token + 1),
+      timer_(io.provider->getTimer()),
       observer_(io.unixEventPort, inbox.fd(), kj::UnixEventPort::FdObserver::OBSERVE_READ),
       reasons_(first_token),
       histories_(first_token),
@@ -35,13 +37,27 @@ GatewayHost::GatewayHost(Channels& channels, Channel<ToGateway>& inbox, std::uin
       works_(first_token) {}
 GatewayHost::~GatewayHost() noexcept = default;
 
-kj::Promise<void> GatewayHost::pump() {
-  return observer_.whenBecomesReadable().then([this] {
-    // Everything at once: the eventfd wakes again only for what comes into an empty channel.
-    for (ToGateway& message : inbox_.receive_all())
-      visit([this](auto& body) { receive(body); }, message);
-    return pump();
-  });
+kj::Promise<void> GatewayHost::pump(std::function<bool()> is_alone) {
+  if (is_alone != nullptr) is_alone_ = std::move(is_alone);
+  return observer_.whenBecomesReadable()
+      .then([this] { return is_alone_ != nullptr && is_alone_() ? rest() : kj::READY_NOW; })
+      .then([this] {
+        // Everything at once: the eventfd wakes again only for what comes into an empty channel.
+        catch_up();
+        return pump();
+      });
+}
+
+kj::Promise<void> GatewayHost::rest() {
+  auto woken = kj::newPromiseAndFulfiller<void>();
+  woken_ = kj::mv(woken.fulfiller);
+  return timer_.afterDelay(kRest).exclusiveJoin(kj::mv(woken.promise));
+}
+
+void GatewayHost::catch_up() {
+  for (ToGateway& message : inbox_.receive_all())
+    visit([this](auto& body) { receive(body); }, message);
+  if (woken_.get() != nullptr) woken_->fulfill();
 }
 
 kj::Promise<void> GatewayHost::work(std::function<void()> computation) {

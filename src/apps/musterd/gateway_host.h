@@ -7,6 +7,7 @@
 #include <kj/async-unix.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -51,8 +52,13 @@ class GatewayHost final : public GatewayPort {
   ~GatewayHost() noexcept override;
 
   Gateway& gateway() { return gateway_; }
-  /// Handles what other threads say, without end.
-  kj::Promise<void> pump();
+  /// Handles what other threads say, without end. `is_alone`, where given: true while nobody is
+  /// there who could ask; then what comes may wait some milliseconds for more, so that a burst of
+  /// changes costs a thread that nobody needs a few turns.
+  kj::Promise<void> pump(std::function<bool()> is_alone = nullptr);
+  /// Handles what other threads have said until now, for whoever has just come. A pump that waits
+  /// goes on.
+  void catch_up();
   /// Runs a computation over values of its own on a worker.
   kj::Promise<void> work(std::function<void()> computation);
 
@@ -73,6 +79,7 @@ class GatewayHost final : public GatewayPort {
   void wake_log_readers(LogOwner owner) override;
 
  private:
+  kj::Promise<void> rest();
   void receive(DurableUpdate& update);
   void receive(CommandAnswer& answer);
   void receive(PlanReported& reported);
@@ -96,7 +103,10 @@ class GatewayHost final : public GatewayPort {
   const HttpSettings& http_;
   QueryReplica& replica_;
   Gateway gateway_;
+  kj::Timer& timer_;
   kj::UnixEventPort::FdObserver observer_;
+  std::function<bool()> is_alone_;
+  kj::Own<kj::PromiseFulfiller<void>> woken_;  ///< of the last rest
   Pending<std::map<JobId, Reasons>> reasons_;
   Pending<Result<HistorySlice>> histories_;
   Pending<Result<std::string>> blobs_;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <unordered_map>
 
 #include "api/http_service.h"
@@ -160,10 +161,12 @@ class QuietErrors final : public kj::HttpServerErrorHandler {
 /// Takes connections while there is room for them: one too many is told so and closed.
 class Listener final : private kj::TaskSet::ErrorHandler {
  public:
-  /// `proving`: for connections that must show a good token at once. Owns the listening socket.
+  /// `proving`: for connections that must show a good token at once. `on_arrival`: before each that
+  /// is taken. Owns the listening socket.
   Listener(kj::AsyncIoContext& io, int fd, kj::HttpServer& server, kj::HttpServer& proving,
-           api::ConnectionBook& book, UserId operator_user)
-      : io_(io),
+           api::ConnectionBook& book, UserId operator_user, std::function<void()> on_arrival)
+      : on_arrival_(std::move(on_arrival)),
+        io_(io),
         fd_(fd),
         server_(server),
         proving_(proving),
@@ -182,6 +185,7 @@ class Listener final : private kj::TaskSet::ErrorHandler {
     const auto entry =
         book_.acquire(peer.name, peer.user && (*peer.user == operator_ || peer.user->value() == 0));
     if (entry.slot == nullptr) return refuse(*connection);
+    on_arrival_();
     kj::HttpServer& server = entry.must_prove ? proving_ : server_;
     // With the connection its part of the limits ends.
     tasks_.add(
@@ -198,6 +202,7 @@ class Listener final : private kj::TaskSet::ErrorHandler {
   }
   void taskFailed(kj::Exception&&) override {}
 
+  std::function<void()> on_arrival_;
   kj::AsyncIoContext& io_;
   kj::AutoCloseFd fd_;  ///< outlives the acceptor
   kj::HttpServer& server_;
@@ -314,21 +319,21 @@ void run_http(Channels& channels, QueryReplica& replica, const DaemonOptions& op
     kj::Own<kj::HttpServer> proving;
     Listener listener;
     Port(kj::AsyncIoContext& io, int fd, kj::Own<kj::HttpServer> all, kj::Own<kj::HttpServer> last,
-         api::ConnectionBook& book, UserId user)
+         api::ConnectionBook& book, UserId user, std::function<void()> on_arrival)
         : server(kj::mv(all)),
           proving(kj::mv(last)),
-          listener(io, fd, *server, *proving, book, user) {}
+          listener(io, fd, *server, *proving, book, user, std::move(on_arrival)) {}
   };
   const auto open_port = [&](api::Door door, int fd) {
     return kj::heap<Port>(io, fd, serve(door, false), serve(door, true), connections,
-                          UserId(options.operator_uid));
+                          UserId(options.operator_uid), [&host] { host.catch_up(); });
   };
   auto api_port = open_port(api::Door::kApi, served.listen_fd);
   auto services_port = open_port(api::Door::kServices, served.services_fd);
   // None of the three ends but by an exception, and that ends the process.
   api_port->listener.accept()
       .exclusiveJoin(services_port->listener.accept())
-      .exclusiveJoin(host.pump())
+      .exclusiveJoin(host.pump([&connections] { return connections.open_count() == 0; }))
       .wait(io.waitScope);
 }
 
