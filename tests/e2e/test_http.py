@@ -105,6 +105,16 @@ def report(trial, step, group="training", run=1, **metrics):
                                         "metrics": {"avgMetrics": metrics, "batchMetrics": None}}}
 
 
+def test_what_a_command_did_is_there_for_whoever_asks_next(web):
+    """HTTP's own replica may lag while nobody is connected, and not once somebody is."""
+    experiment = create(web, "sleep 600", activate=False)
+    for priority in range(10, 40):
+        web.cluster.run("muster", "experiment", "set", str(experiment), "--priority", str(priority))
+        shown = web.get(f"experiments/{experiment}")["experiment"]
+        assert shown["config"]["resources"]["priority"] == priority
+    web.post(f"experiments/{experiment}/kill", {})
+
+
 def test_a_trial_that_came_by_http_finds_the_programs_by_name(web):
     experiment = create(web, "command -v srun && muster report --step 1 loss=0.5")
     assert web.wait_state(experiment, "STATE_COMPLETED", "STATE_ERROR") == "STATE_COMPLETED"
