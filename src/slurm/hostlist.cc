@@ -240,6 +240,8 @@ int compare_digits(std::string_view a, std::string_view b) {
 // Natural order, a total one: digits inside prefixes compare as numbers, so that "rack9_" is before
 // "rack10_".
 int compare_prefixes(std::string_view a, std::string_view b) {
+  // Most often they are equal, and long ones are compared sixteen times for each of many names.
+  if (a == b) return 0;
   while (!a.empty() && !b.empty()) {
     const std::size_t run_a = leading_digits(a);
     const std::size_t run_b = leading_digits(b);
