@@ -2,8 +2,7 @@
 // pending jobs of 200 needs. Imitates a mixed CPU and GPU site: four kinds of nodes, three types
 // of GPU, features, drained nodes, 20 overlapping partitions.
 //
-//   plan_bench [--nodes N] [--jobs N] [--running N] [--spread PERCENT] [--needs N] [--lanes N]
-//              [--windows N] [--rounds N]
+//   plan_bench [OPTION NUMBER]...   (--help lists them)
 //
 // --spread: how many of the running jobs are on several nodes. --lanes: of how many pairs of a need
 // and a time limit the pending jobs are; fewer than the needs: one for each. --windows: each of the
@@ -330,18 +329,42 @@ void measure(const Size& size) {
 }  // namespace
 }  // namespace muster::sched
 
+namespace {
+
+struct SizeOption {
+  const char* name;
+  std::uint32_t muster::sched::Size::*field;
+  const char* help;
+};
+constexpr SizeOption kOptions[] = {
+    {"--nodes", &muster::sched::Size::nodes, "nodes of the cluster"},
+    {"--jobs", &muster::sched::Size::jobs, "jobs that wait"},
+    {"--running", &muster::sched::Size::running, "jobs that run"},
+    {"--spread", &muster::sched::Size::spread, "percent of the running jobs on several nodes"},
+    {"--needs", &muster::sched::Size::needs, "different requests"},
+    {"--lanes", &muster::sched::Size::lanes,
+     "different requests with their time limits; 0: as needs"},
+    {"--windows", &muster::sched::Size::windows, "windows in a plan; 0: as EASY needs"},
+    {"--rounds", &muster::sched::Size::rounds, "measurements of each kind"},
+};
+
+int usage(std::FILE* to) {
+  fmt::print(to, "usage: plan_bench [OPTION NUMBER]...\n");
+  for (const SizeOption& option : kOptions)
+    fmt::print(to, "  {:<10} {}\n", option.name, option.help);
+  return to == stdout ? 0 : 2;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   muster::sched::Size size;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const auto value = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
-    if (std::strcmp(argv[i], "--nodes") == 0) size.nodes = value;
-    if (std::strcmp(argv[i], "--jobs") == 0) size.jobs = value;
-    if (std::strcmp(argv[i], "--running") == 0) size.running = value;
-    if (std::strcmp(argv[i], "--spread") == 0) size.spread = value;
-    if (std::strcmp(argv[i], "--needs") == 0) size.needs = value;
-    if (std::strcmp(argv[i], "--lanes") == 0) size.lanes = value;
-    if (std::strcmp(argv[i], "--windows") == 0) size.windows = value;
-    if (std::strcmp(argv[i], "--rounds") == 0) size.rounds = value;
+  for (int i = 1; i < argc; i += 2) {
+    if (std::strcmp(argv[i], "--help") == 0) return usage(stdout);
+    const auto* option = std::ranges::find_if(
+        kOptions, [&](const SizeOption& one) { return std::strcmp(one.name, argv[i]) == 0; });
+    if (option == std::ranges::end(kOptions) || i + 1 == argc) return usage(stderr);
+    size.*option->field = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
   }
   for (std::uint64_t seed = 42; seed < 45; ++seed) {
     for (const std::uint32_t depth : {0U, 1U, UINT32_MAX}) muster::sched::check_small(seed, depth);
