@@ -363,8 +363,14 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--help") == 0) return usage(stdout);
     const auto* option = std::ranges::find_if(
         kOptions, [&](const SizeOption& one) { return std::strcmp(one.name, argv[i]) == 0; });
-    if (option == std::ranges::end(kOptions) || i + 1 == argc) return usage(stderr);
-    size.*option->field = static_cast<std::uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
+    char* end = nullptr;
+    const char* number = i + 1 < argc ? argv[i + 1] : "";
+    const unsigned long value = std::strtoul(number, &end, 10);
+    if (option == std::ranges::end(kOptions) || end == number || *end != '\0') {
+      fmt::print(stderr, "plan_bench: {} {}: no option with its number\n", argv[i], number);
+      return usage(stderr);
+    }
+    size.*option->field = static_cast<std::uint32_t>(value);
   }
   for (std::uint64_t seed = 42; seed < 45; ++seed) {
     for (const std::uint32_t depth : {0U, 1U, UINT32_MAX}) muster::sched::check_small(seed, depth);

@@ -225,30 +225,29 @@ TEST(SatisfiabilityMemo, AsksAnewOfAnotherConfiguration) {
   EXPECT_TRUE(ask_of(2));
 }
 
-TEST(SatisfiabilityMemo, HoldsNoMoreThanItsBoundHoweverManyNodesAJobNames) {
+/// The most answers that are known at once while different jobs are asked about that are like this
+/// one.
+std::size_t most_known(ResourceRequest request) {
   const auto inventory = ClusterInventory::create(small_cluster());
   SatisfiabilityMemo memo;
   std::size_t most = 0;
-  for (std::uint32_t i = 1; i <= 30; ++i) {
-    ResourceRequest request = tasks(i);
-    request.excluded_nodes.assign(10'000, "elsewhere");
+  for (request.task_count = 1; request.task_count <= 100; ++request.task_count) {
     memo.check(*inventory, 1, request, PartitionIndex(0), Duration::seconds(10));
     most = std::max(most, memo.size());
   }
-  EXPECT_EQ(most, 6U) << "six times ten thousand names are held, and no seventh";
+  return most;
+}
+
+TEST(SatisfiabilityMemo, HoldsNoMoreThanItsBoundHoweverManyNodesAJobNames) {
+  ResourceRequest request = tasks(1);
+  request.excluded_nodes.assign(10'000, "elsewhere");
+  EXPECT_EQ(most_known(request), 6U) << "six times ten thousand names are held, and no seventh";
 }
 
 TEST(SatisfiabilityMemo, LongNamesCountAsWhatTheyHold) {
-  const auto inventory = ClusterInventory::create(small_cluster());
-  SatisfiabilityMemo memo;
-  std::size_t most = 0;
-  for (std::uint32_t i = 1; i <= 100; ++i) {
-    ResourceRequest request = tasks(i);
-    request.gres_per_node = {{"gpu", std::string(64'000, 'a'), 1}};
-    memo.check(*inventory, 1, request, PartitionIndex(0), Duration::seconds(10));
-    most = std::max(most, memo.size());
-  }
-  EXPECT_EQ(most, 65U) << "each counts a thousand, and three more";
+  ResourceRequest request = tasks(1);
+  request.gres_per_node = {{"gpu", std::string(64'000, 'a'), 1}};
+  EXPECT_EQ(most_known(request), 65U) << "each counts a thousand, and three more";
 }
 
 }  // namespace

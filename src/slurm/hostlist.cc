@@ -12,6 +12,7 @@
 #include <set>
 #include <tuple>
 
+#include "text/utf8.h"
 #include "text/words.h"
 
 namespace muster {
@@ -24,7 +25,7 @@ constexpr std::size_t kDigitsMax = 18;
 std::string shown(std::string_view text) {
   constexpr std::size_t kShownMax = 200;
   return text.size() <= kShownMax ? std::string(text)
-                                  : fmt::format("{}...", text.substr(0, kShownMax));
+                                  : fmt::format("{}...", utf8_prefix(text, kShownMax));
 }
 tl::unexpected<Error> invalid(std::string_view text, std::string detail) {
   return fail(ErrorCode::kInvalidArgument, fmt::format("Invalid hostlist: {}", shown(text)),
@@ -33,6 +34,10 @@ tl::unexpected<Error> invalid(std::string_view text, std::string detail) {
 tl::unexpected<Error> too_long(std::string_view text) {
   return fail(ErrorCode::kResourceExhausted, fmt::format("Invalid hostlist: {}", shown(text)),
               fmt::format("it stands for more than {} hosts: give it in parts", kHostlistMax));
+}
+
+tl::unexpected<Error> name_too_long(std::string_view text) {
+  return invalid(text, fmt::format("a host's name has {} bytes at most", kHostNameMax));
 }
 
 // The numbers inside one bracket, as they are written into names.
@@ -67,20 +72,19 @@ struct Entry {
   std::vector<std::vector<std::string>> brackets;
 };
 
-// The product of the brackets is bounded here, and the length of what is repeated for each, so that
-// a short text cannot take much memory.
+// The product of the brackets and the length of the names are bounded here, so that a short text
+// cannot take much memory.
 Result<Entry> parse_entry(std::string_view text) {
   Entry entry;
   std::string_view rest = text;
   std::size_t total = 1;
-  std::size_t literal_bytes = 0;
+  std::size_t name_bytes = 0;  // of the longest name
   while (!rest.empty()) {
     const std::size_t open = rest.find('[');
     const std::size_t close = rest.find(']');
     entry.literals.push_back(rest.substr(0, open));
-    literal_bytes += entry.literals.back().size();
-    if (literal_bytes > kHostNameMax)
-      return invalid(text, fmt::format("a host's name has {} bytes at most", kHostNameMax));
+    name_bytes += entry.literals.back().size();
+    if (name_bytes > kHostNameMax) return name_too_long(text);
     // No bracket is left: the rest is a name.
     if (open == std::string_view::npos && close == open) return entry;
     if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
@@ -89,6 +93,8 @@ Result<Entry> parse_entry(std::string_view text) {
     entry.brackets.push_back(TRY(bracket_texts(text, rest.substr(open + 1, close - open - 1))));
     total *= entry.brackets.back().size();
     if (total > kHostlistMax) return too_long(text);
+    name_bytes += std::ranges::max(entry.brackets.back(), {}, &std::string::size).size();
+    if (name_bytes > kHostNameMax) return name_too_long(text);
     rest.remove_prefix(close + 1);
   }
   return entry;

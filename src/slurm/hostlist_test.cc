@@ -65,10 +65,12 @@ TEST(Hostlist, HoldsAtMost64KHosts) {
 
 /// A name of some thousand letters, repeated for each number, would be more than memory holds.
 TEST(Hostlist, NamesHaveTheLengthOfNames) {
-  const std::string longest(255, 'n');
+  const std::string longest(254, 'n');
   EXPECT_EQ(expand_hostlist(longest + "[1-2]")->size(), 2U);
-  for (const std::string& text :
-       {longest + "n[1-60000]", "a[1-2]" + longest, longest + "n", "n," + longest + "[1-2]n"}) {
+  std::string many_brackets = "n[1-60000]";
+  for (int i = 0; i < 250; ++i) many_brackets += "[1]";
+  for (const std::string& text : {longest + "n[1-60000]", "a[1-2]" + longest, longest + "nn",
+                                  "n," + longest + "[1-2]n", longest + "[1,20]", many_brackets}) {
     const auto result = expand_hostlist(text);
     ASSERT_FALSE(result.has_value()) << text.substr(0, 20);
     EXPECT_EQ(result.error().code, ErrorCode::kInvalidArgument);

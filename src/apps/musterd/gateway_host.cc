@@ -42,7 +42,6 @@ kj::Promise<void> GatewayHost::pump(std::function<bool()> is_alone) {
   return observer_.whenBecomesReadable()
       .then([this] { return is_alone_ != nullptr && is_alone_() ? rest() : kj::READY_NOW; })
       .then([this] {
-        // Everything at once: the eventfd wakes again only for what comes into an empty channel.
         catch_up();
         return pump();
       });
@@ -55,6 +54,7 @@ kj::Promise<void> GatewayHost::rest() {
 }
 
 void GatewayHost::catch_up() {
+  // Everything at once: the eventfd wakes again only for what comes into an empty channel.
   for (ToGateway& message : inbox_.receive_all())
     visit([this](auto& body) { receive(body); }, message);
   if (woken_.get() != nullptr) woken_->fulfill();
