@@ -4,17 +4,14 @@ add_custom_target(checked_programs)
 # How tests are compiled, beside how everything is. They run once: what the optimiser would save is less than it costs. What they
 # test is compiled as it is installed.
 set(MUSTER_TEST_OPTIONS "$<$<CONFIG:Release>:-O0;-g0;-fno-stack-protector;-U_FORTIFY_SOURCE;-fcf-protection=none>")
-# How commands, agents, supervisors, HTTP handlers and readers of experiment files are compiled: each runs for a moment and waits for
-# others most of it.
-set(MUSTER_COLD_OPTIONS "$<$<CONFIG:Release>:-Og>")
 
-# muster_precompiled(NAME... [LINK lib...] [COLD]): src/precompiled/NAME.h, compiled once. Requires: targets that use it are built with
+# muster_precompiled(NAME... [LINK lib...]): src/precompiled/NAME.h, compiled once. Requires: targets that use it are built with
 # the same options, and link LINK.
 function(muster_precompiled)
   if(NOT MUSTER_PRECOMPILED)
     return()
   endif()
-  cmake_parse_arguments(ARG "COLD" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   foreach(name ${ARG_UNPARSED_ARGUMENTS})
     add_library(precompiled_${name} OBJECT ${CMAKE_SOURCE_DIR}/src/precompiled/empty.cc)
     target_precompile_headers(precompiled_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/precompiled/${name}.h)
@@ -22,8 +19,6 @@ function(muster_precompiled)
     set_target_properties(precompiled_${name} PROPERTIES CXX_COMPILER_LAUNCHER "${MUSTER_PRECOMPILED_LAUNCHER}")
     if(name MATCHES "_test$")
       target_compile_options(precompiled_${name} PRIVATE ${MUSTER_TEST_OPTIONS})
-    elseif(ARG_COLD)
-      target_compile_options(precompiled_${name} PRIVATE ${MUSTER_COLD_OPTIONS})
     endif()
   endforeach()
 endfunction()
@@ -48,15 +43,15 @@ function(muster_link_quickly target)
   endif()
 endfunction()
 
-# muster_folder(NAME [COLD] [SIMULATED] [PRECOMPILED header] [TEST_PRECOMPILED header] [UNITY n] [TEST_UNITY n] [ALONE file...] [LINK lib...]): one library per folder of src/, from its
+# muster_folder(NAME [SIMULATED] [PRECOMPILED header] [TEST_PRECOMPILED header] [UNITY n] [TEST_UNITY n] [ALONE file...] [LINK lib...]): one library per folder of src/, from its
 # sources, and one test program NAME_test from its *_test.cc. Every file is found by its place, so none can be forgotten.
 # What tests stand on (testing.cc, faulty_*.cc) is muster_NAME_testing: in no header, where each test would compile all of it again.
-# SIMULATED: the simulator runs on what tests stand on here, which is optimised like all that it runs. TEST_PRECOMPILED: where it is not model_test. COLD: compiled with MUSTER_COLD_OPTIONS. UNITY n: n sources are compiled at
+# SIMULATED: the simulator runs on what tests stand on here, which is optimised like all that it runs. TEST_PRECOMPILED: where it is not model_test. UNITY n: n sources are compiled at
 # once, which instantiates what they share once and halves the time; they must not define the same name in an anonymous namespace. The
 # sanitizers' presets compile each alone, and so tell what a source forgets to include. TEST_UNITY n: the same of the tests. ALONE file.cc...:
 # sources and tests that cannot share a compilation.
 function(muster_folder name)
-  cmake_parse_arguments(ARG "COLD;SIMULATED" "PRECOMPILED;TEST_PRECOMPILED;UNITY;TEST_UNITY" "ALONE;LINK;TEST_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "SIMULATED" "PRECOMPILED;TEST_PRECOMPILED;UNITY;TEST_UNITY" "ALONE;LINK;TEST_LINK" ${ARGN})
   list(TRANSFORM ARG_ALONE PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/${name}/)
   set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc)
@@ -70,11 +65,7 @@ function(muster_folder name)
     add_library(muster_${name} STATIC ${sources})
     target_link_libraries(muster_${name} PUBLIC ${ARG_LINK})
     muster_use_unity(muster_${name} "${ARG_UNITY}")
-    if(ARG_COLD)
-      target_compile_options(muster_${name} PRIVATE ${MUSTER_COLD_OPTIONS})
-    else()
-      set_property(GLOBAL APPEND PROPERTY MUSTER_FAST_LIBRARIES muster_${name})
-    endif()
+    set_property(GLOBAL APPEND PROPERTY MUSTER_FAST_LIBRARIES muster_${name})
     muster_use_precompiled(muster_${name} "${ARG_PRECOMPILED}")
   else()
     add_library(muster_${name} INTERFACE)
@@ -133,17 +124,14 @@ function(muster_test name)
   endif()
 endfunction()
 
-# muster_program(NAME [COLD | FAST] [PRECOMPILED header] [UNITY n] FROM file.cc... LINK lib...): a binary in bin/ with libstdc++ linked statically, but for sanitizers:
+# muster_program(NAME [FAST] [PRECOMPILED header] [UNITY n] FROM file.cc... LINK lib...): a binary in bin/ with libstdc++ linked statically, but for sanitizers:
 # they must see what is thrown, or what its frames leave on the stack looks poisoned.
-# FAST: of a function that several sources instantiate, the linker takes the first that it meets, and a copy from a COLD source, or from one that only tests use,
-# would serve all: the libraries that are optimised come before all others.
+# FAST: of a function that several sources instantiate, the linker takes the first that it meets, and a copy from a source that only tests use, which is
+# not optimised, would serve all: the libraries that are optimised come before all others.
 function(muster_program name)
-  cmake_parse_arguments(ARG "COLD;FAST" "PRECOMPILED;UNITY" "FROM;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "FAST" "PRECOMPILED;UNITY" "FROM;LINK" ${ARGN})
   add_executable(${name} ${ARG_FROM})
   muster_use_unity(${name} "${ARG_UNITY}")
-  if(ARG_COLD)
-    target_compile_options(${name} PRIVATE ${MUSTER_COLD_OPTIONS})
-  endif()
   muster_use_precompiled(${name} "${ARG_PRECOMPILED}")
   if(ARG_FAST)
     get_property(fast GLOBAL PROPERTY MUSTER_FAST_LIBRARIES)

@@ -1,4 +1,0 @@
-// What standard.h has, for folders that are compiled with COLD.
-#pragma once
-
-#include "precompiled/standard.h"
