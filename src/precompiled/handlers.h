@@ -1,5 +1,4 @@
-// What model.h has, with the gateway and what handlers of HTTP read and answer. The daemon's
-// threads and the simulator, which drive a controller, use it, too.
+// What model.h has, with the gateway and what handlers of HTTP read and answer.
 #pragma once
 
 #include "api/http/fields.h"

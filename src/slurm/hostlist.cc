@@ -33,7 +33,9 @@ tl::unexpected<Error> invalid(std::string_view text, std::string detail) {
 }
 tl::unexpected<Error> too_long(std::string_view text) {
   return fail(ErrorCode::kResourceExhausted, fmt::format("Invalid hostlist: {}", shown(text)),
-              fmt::format("it stands for more than {} hosts: give it in parts", kHostlistMax));
+              fmt::format("it stands for more than {} hosts, or for more than {} MiB of names: "
+                          "give it in parts",
+                          kHostlistMax, kHostlistBytesMax >> 20));
 }
 
 tl::unexpected<Error> name_too_long(std::string_view text) {
@@ -86,7 +88,7 @@ Result<Entry> parse_entry(std::string_view text) {
     name_bytes += entry.literals.back().size();
     if (name_bytes > kHostNameMax) return name_too_long(text);
     // No bracket is left: the rest is a name.
-    if (open == std::string_view::npos && close == open) return entry;
+    if (open == std::string_view::npos && close == open) break;
     if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
       return invalid(text, "a bracket is not closed, or closed twice: write PREFIX[1-3,5]");
     }
@@ -97,6 +99,7 @@ Result<Entry> parse_entry(std::string_view text) {
     if (name_bytes > kHostNameMax) return name_too_long(text);
     rest.remove_prefix(close + 1);
   }
+  if (total * name_bytes > kHostlistBytesMax) return too_long(text);
   return entry;
 }
 
@@ -233,43 +236,44 @@ std::size_t width_class(const HostName& host, const PaddedWidths& widths) {
   return above == found->second.begin() ? 0 : *std::prev(above);
 }
 
-int sign(bool is_less, bool is_greater) { return is_less ? -1 : (is_greater ? 1 : 0); }
-
-// Two runs of digits: those with a leading zero come first and compare as fractions, the others by
-// value.
-int compare_digits(std::string_view a, std::string_view b) {
-  const bool is_fraction = a.front() == '0' || b.front() == '0';
-  if (!is_fraction && a.size() != b.size()) return sign(a.size() < b.size(), true);
-  return sign(a < b, b < a);
+// A run of digits such that texts compare as the runs do: those with a leading zero come first and
+// compare as fractions, the others by value.
+void add_digits(std::string& key, std::string_view digits) {
+  if (digits.front() == '0') {
+    key += digits;
+    key += '\0';  // before any digit, so that the shorter comes first
+  } else {
+    key += '1';  // behind a leading zero, and to other bytes as digits are
+    key += static_cast<char>(digits.size());
+    key += digits;
+  }
 }
 
-// Natural order, a total one: digits inside prefixes compare as numbers, so that "rack9_" is before
-// "rack10_".
-int compare_prefixes(std::string_view a, std::string_view b) {
-  // Most often they are equal, and long ones are compared sixteen times for each of many names.
-  if (a == b) return 0;
-  while (!a.empty() && !b.empty()) {
-    const std::size_t run_a = leading_digits(a);
-    const std::size_t run_b = leading_digits(b);
-    const bool are_digits = run_a > 0 && run_b > 0;
-    const int order = are_digits ? compare_digits(a.substr(0, run_a), b.substr(0, run_b))
-                                 : sign(a.front() < b.front(), b.front() < a.front());
-    if (order != 0) return order;
-    a.remove_prefix(are_digits ? run_a : 1);
-    b.remove_prefix(are_digits ? run_b : 1);
+// A text whose bytes compare as prefixes do in natural order: digits inside as numbers, so that
+// "rack9_" is before "rack10_". Made once for each name: a comparison takes no prefix apart.
+std::string natural_key(std::string_view prefix) {
+  std::string key;
+  while (!prefix.empty()) {
+    const std::size_t run = leading_digits(prefix);
+    if (run > 0) {
+      add_digits(key, prefix.substr(0, run));
+    } else {
+      key += prefix.front();
+    }
+    prefix.remove_prefix(std::max<std::size_t>(run, 1));
   }
-  return sign(a.size() < b.size(), b.size() < a.size());
+  return key;
 }
 
 struct SortKey {
   HostName host;
+  std::string prefix;  // natural_key() of the host's
   std::size_t width_class = 0;
   std::size_t index = 0;  // in the names given
 
   friend bool operator<(const SortKey& a, const SortKey& b) {
-    const int order = compare_prefixes(a.host.prefix, b.host.prefix);
-    if (order != 0) return order < 0;
-    return a.rank() < b.rank();
+    const int order = a.prefix.compare(b.prefix);
+    return order != 0 ? order < 0 : a.rank() < b.rank();
   }
   // Names without a number first, then by width, then by value.
   std::tuple<bool, std::size_t, std::uint64_t, std::size_t> rank() const {
@@ -281,10 +285,14 @@ struct SortKey {
 
 Result<std::vector<std::string>> expand_hostlist(std::string_view text) {
   std::vector<std::string> names;
+  std::size_t bytes = 0;
   while (!text.empty()) {
     // Empty entries are what "n1,,n2" has between.
     const std::size_t end = entry_end(text);
+    const std::size_t known = names.size();
     if (end > 0) TRY(expand_entry(text.substr(0, end), names));
+    for (std::size_t i = known; i < names.size(); ++i) bytes += names[i].size();
+    if (bytes > kHostlistBytesMax) return too_long(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return names;
@@ -316,7 +324,7 @@ std::vector<std::string> sorted_hosts(std::vector<std::string> names) {
   std::vector<SortKey> keys;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const HostName host = split_name(names[i]);
-    keys.push_back({host, width_class(host, widths), i});
+    keys.push_back({host, natural_key(host.prefix), width_class(host, widths), i});
   }
   std::sort(keys.begin(), keys.end());
   std::vector<std::string> sorted;

@@ -63,6 +63,21 @@ TEST(Hostlist, HoldsAtMost64KHosts) {
   }
 }
 
+/// Sorting takes time for each byte of each name.
+TEST(Hostlist, HoldsAtMostFourMiBOfNames) {
+  const std::string part(100, 'n');
+  EXPECT_EQ(expand_hostlist(part + "[10000-48999]")->size(), 39'000U);
+  const std::string apart = part + "[10000-48999]," + part + "x[100000-109999]";
+  for (const std::string& bad : {part + "[10000-59999]", part + "[0-65535]x", apart}) {
+    const auto result = expand_hostlist(bad);
+    ASSERT_FALSE(result.has_value()) << bad;
+    EXPECT_EQ(result.error().code, ErrorCode::kResourceExhausted) << bad;
+    EXPECT_EQ(result.error().detail,
+              "it stands for more than 65536 hosts, or for more than 4 MiB of names: give it in "
+              "parts");
+  }
+}
+
 /// A name of some thousand letters, repeated for each number, would be more than memory holds.
 TEST(Hostlist, NamesHaveTheLengthOfNames) {
   const std::string longest(254, 'n');
@@ -102,6 +117,16 @@ TEST(Hostlist, CompressesInTheGivenOrder) {
        "n99999999999999999999,n99999999999999999998"},
   };
   for (const auto& [names, text] : cases) EXPECT_EQ(compressed(names), text) << names;
+}
+
+TEST(Hostlist, PrefixesAreInNaturalOrder) {
+  // Rising: each before the next.
+  const std::vector<std::string> names = {"r0_n",   "r01_n",   "r010_n", "r011_n", "r02_n",
+                                          "r1_n",   "r2_n",    "r9_m",   "r9_n",   "r10_n",
+                                          "r10n9x", "r10n10x", "r100_n", "r_n",    "ra_n"};
+  std::vector<std::string> mixed(names.rbegin(), names.rend());
+  std::swap(mixed[2], mixed[9]);
+  EXPECT_EQ(sorted_hosts(mixed), names);
 }
 
 TEST(Hostlist, SortsByPrefixThenWidthThenNumberAndDropsDoubles) {

@@ -56,8 +56,8 @@ class GatewayHost final : public GatewayPort {
   /// there who could ask; then what comes may wait some milliseconds for more, so that a burst of
   /// changes costs a thread that nobody needs a few turns.
   kj::Promise<void> pump(std::function<bool()> is_alone = nullptr);
-  /// Handles what other threads have said until now, for whoever has just come. A pump that waits
-  /// goes on.
+  /// Handles what other threads have said until now, for whoever asks now. A pump that waits goes
+  /// on.
   void catch_up();
   /// Runs a computation over values of its own on a worker.
   kj::Promise<void> work(std::function<void()> computation);

@@ -158,15 +158,31 @@ class QuietErrors final : public kj::HttpServerErrorHandler {
   }
 };
 
+/// Answers by what the core had done when the request came, and not by what this thread happens to
+/// have heard of: who was answered elsewhere before sees it here.
+class CurrentService final : public kj::HttpService {
+ public:
+  CurrentService(GatewayHost& host, kj::Own<kj::HttpService> service)
+      : host_(host), service_(kj::mv(service)) {}
+  kj::Promise<void> request(kj::HttpMethod method, kj::StringPtr url,
+                            const kj::HttpHeaders& headers, kj::AsyncInputStream& body,
+                            Response& response) override {
+    host_.catch_up();
+    return service_->request(method, url, headers, body, response);
+  }
+
+ private:
+  GatewayHost& host_;
+  kj::Own<kj::HttpService> service_;
+};
+
 /// Takes connections while there is room for them: one too many is told so and closed.
 class Listener final : private kj::TaskSet::ErrorHandler {
  public:
-  /// `proving`: for connections that must show a good token at once. `on_arrival`: before each that
-  /// is taken. Owns the listening socket.
+  /// `proving`: for connections that must show a good token at once. Owns the listening socket.
   Listener(kj::AsyncIoContext& io, int fd, kj::HttpServer& server, kj::HttpServer& proving,
-           api::ConnectionBook& book, UserId operator_user, std::function<void()> on_arrival)
-      : on_arrival_(std::move(on_arrival)),
-        io_(io),
+           api::ConnectionBook& book, UserId operator_user)
+      : io_(io),
         fd_(fd),
         server_(server),
         proving_(proving),
@@ -185,7 +201,6 @@ class Listener final : private kj::TaskSet::ErrorHandler {
     const auto entry =
         book_.acquire(peer.name, peer.user && (*peer.user == operator_ || peer.user->value() == 0));
     if (entry.slot == nullptr) return refuse(*connection);
-    on_arrival_();
     kj::HttpServer& server = entry.must_prove ? proving_ : server_;
     // With the connection its part of the limits ends.
     tasks_.add(
@@ -202,7 +217,6 @@ class Listener final : private kj::TaskSet::ErrorHandler {
   }
   void taskFailed(kj::Exception&&) override {}
 
-  std::function<void()> on_arrival_;
   kj::AsyncIoContext& io_;
   kj::AutoCloseFd fd_;  ///< outlives the acceptor
   kj::HttpServer& server_;
@@ -308,8 +322,9 @@ void run_http(Channels& channels, QueryReplica& replica, const DaemonOptions& op
     const api::Entrance entrance{door, must_prove};
     return kj::heap<kj::HttpServer>(
         timer, *table,
-        [&parts, entrance](kj::AsyncIoStream& connection) -> kj::Own<kj::HttpService> {
-          return kj::heap<api::HttpService>(parts, entrance, connection);
+        [&parts, &host, entrance](kj::AsyncIoStream& connection) -> kj::Own<kj::HttpService> {
+          return kj::heap<CurrentService>(host,
+                                          kj::heap<api::HttpService>(parts, entrance, connection));
         },
         must_prove ? proving_settings : settings);
   };
@@ -319,14 +334,14 @@ void run_http(Channels& channels, QueryReplica& replica, const DaemonOptions& op
     kj::Own<kj::HttpServer> proving;
     Listener listener;
     Port(kj::AsyncIoContext& io, int fd, kj::Own<kj::HttpServer> all, kj::Own<kj::HttpServer> last,
-         api::ConnectionBook& book, UserId user, std::function<void()> on_arrival)
+         api::ConnectionBook& book, UserId user)
         : server(kj::mv(all)),
           proving(kj::mv(last)),
-          listener(io, fd, *server, *proving, book, user, std::move(on_arrival)) {}
+          listener(io, fd, *server, *proving, book, user) {}
   };
   const auto open_port = [&](api::Door door, int fd) {
     return kj::heap<Port>(io, fd, serve(door, false), serve(door, true), connections,
-                          UserId(options.operator_uid), [&host] { host.catch_up(); });
+                          UserId(options.operator_uid));
   };
   auto api_port = open_port(api::Door::kApi, served.listen_fd);
   auto services_port = open_port(api::Door::kServices, served.services_fd);

@@ -53,9 +53,12 @@ std::vector<NodeRoom> rooms_of(const ClusterState& state, const Job& job, bool i
   return rooms;
 }
 
+/// Sorted, as they are looked up for each node of the job.
 Result<std::vector<std::string>> names_in(std::string_view text) {
   if (text.empty()) return std::vector<std::string>{};
-  return expand_hostlist(text);
+  std::vector<std::string> names = TRY(expand_hostlist(text));
+  std::ranges::sort(names);
+  return names;
 }
 
 /// The nodes that the step may use: -w first and all of them, then the others in the job's order.
@@ -77,18 +80,21 @@ Result<std::vector<NodeRoom>> candidate_rooms(const ClusterState& state, const J
   };
   const auto excluded = TRY(names_in(spec.get(StepText::kExcludeList)));
   std::erase_if(rooms, [&](const NodeRoom& room) {
-    return std::ranges::find(excluded, name_of(room)) != excluded.end();
+    return std::ranges::binary_search(excluded, name_of(room));
   });
   const auto required = TRY(names_in(spec.get(StepText::kNodeList)));
+  std::vector<std::string> present;
+  for (const NodeRoom& room : rooms) present.push_back(name_of(room));
+  std::ranges::sort(present);
   for (const std::string& name : required) {
     // A node of -w outside the job is an error that waiting would not mend.
-    if (std::ranges::none_of(rooms, [&](const NodeRoom& room) { return name_of(room) == name; })) {
+    if (!std::ranges::binary_search(present, name)) {
       return fail(ErrorCode::kInvalidArgument, "Requested node configuration is not available",
                   fmt::format("node {} is not part of job {}", name, job.id.value()));
     }
   }
   const auto is_required = [&](const NodeRoom& room) {
-    return std::ranges::find(required, name_of(room)) != required.end();
+    return std::ranges::binary_search(required, name_of(room));
   };
   required_count = static_cast<std::size_t>(std::ranges::count_if(rooms, is_required));
   // Stable: within each half the order of the job's nodes stays.
