@@ -199,7 +199,7 @@ Status check_request(const ClusterState& state, const ResourceRequest& need) {
     return fail(ErrorCode::kInvalidArgument, "Node count specification invalid",
                 fmt::format("{} nodes are required by name ({}), and at most {} may be used: allow "
                             "as many, or name fewer",
-                            need.required_nodes.size(), compress_hostlist(need.required_nodes),
+                            need.required_nodes.size(), sorted_hostlist(need.required_nodes),
                             need.max_nodes));
   }
   for (const auto* names : {&need.required_nodes, &need.excluded_nodes}) {

@@ -56,8 +56,8 @@ struct ResourceRequest {
   std::vector<GresAmount> gres_per_task;
   FeatureConstraint features;
   FeatureConstraint preferred;  ///< nodes that are used where the job can start on them at once
-  std::vector<std::string> required_nodes;  ///< sorted; all must be in the allocation
-  std::vector<std::string> excluded_nodes;  ///< sorted
+  std::vector<std::string> required_nodes;  ///< each once; all must be in the allocation
+  std::vector<std::string> excluded_nodes;  ///< each once
 
   // Follows from the rest of the job and its partition: resource_need() fills it in. Each node runs
   // tasks_per_node of the tasks, however many nodes the job gets.

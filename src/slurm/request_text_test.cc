@@ -33,8 +33,25 @@ TEST(RequestText, EachTextIsReadIntoItsList) {
   EXPECT_EQ(request.features.alternatives,
             (std::vector<std::vector<std::string>>{{"big", "fast"}, {"rare"}}));
   EXPECT_EQ(request.preferred.alternatives, (std::vector<std::vector<std::string>>{{"fast"}}));
-  EXPECT_EQ(request.required_nodes, (std::vector<std::string>{"n2", "n10"}));
+  EXPECT_EQ(request.required_nodes, (std::vector<std::string>{"n10", "n2"}));
   EXPECT_EQ(request.excluded_nodes, (std::vector<std::string>{"m1"}));
+}
+
+TEST(RequestText, OfOneTextTheOthersAreNotRead) {
+  NodeListMemo memo;
+  for (int job = 0; job < 2; ++job) {
+    JobSpec spec;
+    spec.text.set(JobText::kNodeList, "n[");  // as another parser may have let it pass
+    spec.text.set(JobText::kExcludeList, "m[2,1,2]");
+    ASSERT_TRUE(parse_request_text(spec, JobText::kExcludeList, memo).has_value());
+    EXPECT_EQ(spec.request->excluded_nodes, (std::vector<std::string>{"m1", "m2"}));
+    EXPECT_TRUE(spec.request->required_nodes.empty());
+    ASSERT_TRUE(parse_request_text(spec, JobText::kComment, memo).has_value());
+    ASSERT_FALSE(parse_request_text(spec, JobText::kNodeList, memo).has_value());
+    spec.text.set(JobText::kExcludeList, "m3");
+    ASSERT_TRUE(parse_request_text(spec, JobText::kExcludeList, memo).has_value());
+    EXPECT_EQ(spec.request->excluded_nodes, std::vector<std::string>{"m3"});
+  }
 }
 
 TEST(RequestText, NumbersStayAsTheyAre) {

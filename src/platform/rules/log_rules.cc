@@ -26,7 +26,8 @@ JobSpecRef without_node(const JobSpec& spec, const std::string& node) {
   auto changed = std::make_shared<JobSpec>(spec);
   changed->text.set(JobText::kExcludeList, known.empty() ? node : known + "," + node);
   // The planner reads the request, people the text: both have it.
-  changed->request.edit()->excluded_nodes = sorted_hosts(std::move(excluded));
+  std::ranges::sort(excluded);
+  changed->request.edit()->excluded_nodes = std::move(excluded);
   return changed;
 }
 

@@ -8,7 +8,9 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <string_view>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
@@ -172,13 +174,15 @@ void add_implied_gpus(Demand& demand, const ClusterInventory& inventory) {
       {inventory.matching_kinds("gpu", ""), static_cast<std::uint32_t>(count), true});
 }
 
+/// Looked up only. Requests of old journals have their names in another order than new ones.
+using NameSet = std::unordered_set<std::string_view>;
+NameSet name_set(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
+
 void resolve_required(Demand& demand, const ClusterInventory& inventory) {
   demand.required = NodeSet(inventory.node_count());
-  const auto& names = demand.request->required_nodes;
+  const NameSet names = name_set(demand.request->required_nodes);
   for (std::uint32_t i = 0; i < inventory.node_count() && !names.empty(); ++i) {
-    // Sorted, as ResourceRequest asks.
-    if (std::ranges::binary_search(names, inventory.config.nodes[i].name))
-      demand.required.set(NodeIndex(i));
+    if (names.contains(inventory.config.nodes[i].name)) demand.required.set(NodeIndex(i));
   }
   demand.required_count = demand.required.count();
   // A name that no node has: the job can run nowhere.
@@ -264,11 +268,10 @@ NodeSet matching_nodes(const ResourceRequest& request, const ClusterInventory& i
   for (const NodeIndex like : inventory.classes)
     matching.push_back(matches(request, inventory.config.nodes[like.value()]));
   NodeSet result(inventory.node_count());
+  const NameSet excluded = name_set(request.excluded_nodes);
   for (std::uint32_t i = 0; i < inventory.node_count(); ++i) {
     if (!matching[inventory.class_of[i]]) continue;
-    const bool is_excluded =
-        !request.excluded_nodes.empty() &&
-        std::ranges::binary_search(request.excluded_nodes, inventory.config.nodes[i].name);
+    const bool is_excluded = !excluded.empty() && excluded.contains(inventory.config.nodes[i].name);
     result.put(NodeIndex(i), !is_excluded);
   }
   return result;

@@ -47,6 +47,22 @@ ClusterConfig gpu_cluster() {
 
 // ---- inventory ----
 
+/// By bytes "n10" is before "n9", for people behind it.
+TEST(Demand, NamesMayComeInAnyOrder) {
+  const auto inventory = ClusterInventory::create(make_cluster(equal_nodes(12, 4)));
+  for (const std::vector<std::string>& names :
+       {std::vector<std::string>{"n9", "n10"}, {"n10", "n9"}, {"n2", "n10", "n11", "n1"}}) {
+    ResourceRequest request;
+    request.required_nodes = names;
+    const Demand required = compile(*inventory, request);
+    EXPECT_EQ(required.required_count, names.size());
+    EXPECT_FALSE(required.has_unknown_name);
+    request = {};
+    request.excluded_nodes = names;
+    EXPECT_EQ(compile(*inventory, request).feasible_nodes.count(), 12 - names.size());
+  }
+}
+
 TEST(ClusterInventory, CpusAreGivenOutInWholeCores) {
   EXPECT_EQ(inventory_of(node_with(1, 2, 4, 2)).core_unit, 2U);
   EXPECT_EQ(inventory_of(node_with(1, 2, 4, 1)).core_unit, 1U);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
+#include <unordered_set>
 
 #include "access/job_access.h"
 #include "admission/job_check.h"
@@ -53,13 +55,13 @@ std::vector<NodeRoom> rooms_of(const ClusterState& state, const Job& job, bool i
   return rooms;
 }
 
-/// Sorted, as they are looked up for each node of the job.
 Result<std::vector<std::string>> names_in(std::string_view text) {
   if (text.empty()) return std::vector<std::string>{};
-  std::vector<std::string> names = TRY(expand_hostlist(text));
-  std::ranges::sort(names);
-  return names;
+  return expand_hostlist(text);
 }
+/// Looked up only, for each node of a job that may have thousands. Lifetime: the names'.
+using NameSet = std::unordered_set<std::string_view>;
+NameSet name_set(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
 
 /// The nodes that the step may use: -w first and all of them, then the others in the job's order.
 Result<std::vector<NodeRoom>> candidate_rooms(const ClusterState& state, const Job& job,
@@ -75,27 +77,24 @@ Result<std::vector<NodeRoom>> candidate_rooms(const ClusterState& state, const J
     // Before -w and -x: --relative counts the nodes of the allocation.
     rooms.erase(rooms.begin(), rooms.begin() + spec.relative_node);
   }
-  const auto name_of = [&](const NodeRoom& room) {
+  const auto name_of = [&](const NodeRoom& room) -> const std::string& {
     return state.nodes().at(room.grant->node).config.name;
   };
-  const auto excluded = TRY(names_in(spec.get(StepText::kExcludeList)));
-  std::erase_if(rooms, [&](const NodeRoom& room) {
-    return std::ranges::binary_search(excluded, name_of(room));
-  });
-  const auto required = TRY(names_in(spec.get(StepText::kNodeList)));
-  std::vector<std::string> present;
-  for (const NodeRoom& room : rooms) present.push_back(name_of(room));
-  std::ranges::sort(present);
-  for (const std::string& name : required) {
+  const auto excluded_names = TRY(names_in(spec.get(StepText::kExcludeList)));
+  const NameSet excluded = name_set(excluded_names);
+  std::erase_if(rooms, [&](const NodeRoom& room) { return excluded.contains(name_of(room)); });
+  const auto required_names = TRY(names_in(spec.get(StepText::kNodeList)));
+  const NameSet required = name_set(required_names);
+  NameSet present;
+  for (const NodeRoom& room : rooms) present.insert(name_of(room));
+  for (const std::string& name : required_names) {
     // A node of -w outside the job is an error that waiting would not mend.
-    if (!std::ranges::binary_search(present, name)) {
+    if (!present.contains(name)) {
       return fail(ErrorCode::kInvalidArgument, "Requested node configuration is not available",
                   fmt::format("node {} is not part of job {}", name, job.id.value()));
     }
   }
-  const auto is_required = [&](const NodeRoom& room) {
-    return std::ranges::binary_search(required, name_of(room));
-  };
+  const auto is_required = [&](const NodeRoom& room) { return required.contains(name_of(room)); };
   required_count = static_cast<std::size_t>(std::ranges::count_if(rooms, is_required));
   // Stable: within each half the order of the job's nodes stays.
   std::stable_partition(rooms.begin(), rooms.end(), is_required);

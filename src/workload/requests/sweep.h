@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "slurm/request_text.h"
 #include "workload/requests/job_requests.h"
 
 namespace muster::requests {
@@ -113,6 +114,7 @@ class Sweep {
   std::optional<Error> first_refusal_;
   std::vector<Refusal> refusals_;  ///< of elements
   bool is_alone_ = false;          ///< the selector that is open names one job
+  NodeListMemo node_lists_;
 };
 
 // Each function returns what the requests do to one job. `id`: a record of the state, or an element
@@ -121,9 +123,10 @@ class Sweep {
 Verdict cancel_one(Draft& draft, JobId id, const Job& job, const CancelJobs& cancel,
                    const Identity& identity, std::vector<SignalOrder>& orders);
 Verdict control_one(Draft& draft, JobId id, const Job& job, JobVerb verb, const Identity& identity);
-/// `is_alone`: the request names no other job; ended ones are passed over otherwise.
+/// `is_alone`: the request names no other job; ended ones are passed over otherwise. `node_lists`:
+/// of the request.
 Verdict update_one(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
-                   const Identity& identity, bool is_alone);
+                   const Identity& identity, bool is_alone, NodeListMemo& node_lists);
 /// Reads "12", "12_3", "12_[1-4]".
 std::optional<JobSelector> parse_update_selector(std::string_view text);
 

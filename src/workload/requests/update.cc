@@ -50,6 +50,7 @@ struct JobEdit {
   const Job& job;
   const Identity& identity;
   const std::vector<DependencyTerm>& past;  ///< as PreparedUpdate
+  NodeListMemo& node_lists;                 ///< of the whole command
   JobChanged change;
   std::shared_ptr<JobSpec> spec;  ///< made when a text of it changes
   bool has_new_begin = false;
@@ -240,7 +241,8 @@ Refusal set_text(JobEdit& edit, JobText key, const std::string& value, bool only
   JobSpec& spec = edit.edit_spec();
   spec.text.set(key, value);
   // The planner reads the parsed request, not the text: both change together.
-  if (const Status parsed = parse_request(spec); !parsed.has_value()) return parsed.error();
+  const Status parsed = parse_request_text(spec, key, edit.node_lists);
+  if (!parsed.has_value()) return parsed.error();
   return std::nullopt;
 }
 
@@ -373,8 +375,8 @@ std::pair<std::string_view, char> split_sign(std::string_view name) {
 
 /// `job` is the record itself, or the array that the draft splits `id` off.
 Refusal update_one_job(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
-                       const Identity& identity) {
-  JobEdit edit{draft, draft.state(), job,   identity,     update.past,
+                       const Identity& identity, NodeListMemo& node_lists) {
+  JobEdit edit{draft, draft.state(), job,   identity,     update.past, node_lists,
                {},    nullptr,       false, std::nullopt, std::nullopt};
   edit.change.job = id;
   if (id != job.id) edit.split_index = draft.index_of(id);
@@ -620,10 +622,11 @@ std::optional<JobSelector> parse_update_selector(std::string_view text) {
 }
 
 Verdict update_one(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
-                   const Identity& identity, bool is_alone) {
+                   const Identity& identity, bool is_alone, NodeListMemo& node_lists) {
   if (!access::may_control(job, identity))
     return Verdict{true, not_allowed("only its owner or an operator may update the job")};
-  if (!job.is_over()) return Verdict{true, update_one_job(draft, id, job, update, identity)};
+  if (!job.is_over())
+    return Verdict{true, update_one_job(draft, id, job, update, identity, node_lists)};
   // Among several jobs one that is over is passed over; alone its client is told.
   if (!is_alone) return Verdict{false, {}};
   return Verdict{
