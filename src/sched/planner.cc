@@ -13,13 +13,14 @@ Planner::~Planner() = default;
 Planner::Planner(Planner&&) noexcept = default;
 Planner& Planner::operator=(Planner&&) noexcept = default;
 
-Plan Planner::plan(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options) {
-  return Pass(snapshot, now, options, *memo_).run();
+Plan Planner::plan(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options,
+                   std::span<const Window> kept) {
+  return Pass(snapshot, now, options, *memo_, kept).run();
 }
 
 Plan plan(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options) {
   PassMemo memo;
-  return Pass(snapshot, now, options, memo).run();
+  return Pass(snapshot, now, options, memo, {}).run();
 }
 
 }  // namespace muster::sched

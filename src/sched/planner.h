@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "base/time.h"
 #include "sched/plan/plan.h"
@@ -20,11 +21,13 @@ class Planner {
   Planner(Planner&&) noexcept;
   Planner& operator=(Planner&&) noexcept;
 
-  /// Makes a plan. Requires: snapshot.advance_time(now) was called. Determinism: equal snapshots,
-  /// now and options give equal plans; planning again after its starts were applied, at the same
-  /// instant, starts nothing. Cost: O(starts + lanes + needs * nodes / 64 + windows * (ends +
-  /// nodes)).
-  Plan plan(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options);
+  /// Makes a plan. Requires: snapshot.advance_time(now) was called. `kept`: windows of an earlier
+  /// plan of which those that still are free stand, though their jobs may have come to fit earlier;
+  /// none: every window is the earliest. Determinism: equal snapshots, now, options and kept
+  /// windows give equal plans; planning again after its starts were applied, at the same instant,
+  /// starts nothing. Cost: O(starts + lanes + needs * nodes / 64 + windows * (ends + nodes)).
+  Plan plan(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options,
+            std::span<const Window> kept = {});
 
  private:
   struct Memo;

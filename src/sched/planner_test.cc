@@ -359,5 +359,75 @@ TEST(Planner, WhatASearchRemembersIncludesTheRoomOfNow) {
   EXPECT_EQ(planner.plan(snapshot, at(0), {}), plan(snapshot, at(0)));
 }
 
+/// One node whose job was to end at 100, and one that waits for all of it.
+struct OneWaits : World {
+  OneWaits() : World(make_cluster(equal_nodes(2, 4))) {
+    snapshot.start_job({JobId(1), PartitionIndex(0), {{NodeIndex(0), 1, 4, 0, {}}}, at(100)});
+    snapshot.start_job({JobId(2), PartitionIndex(0), {{NodeIndex(1), 1, 4, 0, {}}}, at(200)});
+    add(make_job(3, tasks(1, 4)));
+    first = make();
+  }
+  TimePoint start_with(std::span<const Window> kept) {
+    const Plan plan = planner.plan(snapshot, now, options, kept);
+    const Window* window = plan.window_of(JobId(3));
+    return window == nullptr ? TimePoint() : window->start;
+  }
+  Planner planner;
+  Plan first;
+};
+
+TEST(KeptWindows, StandThoughTheJobCouldStartEarlier) {
+  OneWaits world;
+  world.snapshot.change_end(JobId(2), at(50));
+  EXPECT_EQ(world.start_with(world.first.windows), at(100));
+  EXPECT_EQ(world.start_with({}), at(50));
+}
+
+TEST(KeptWindows, AreInNobodysWayWhoCanStartNow) {
+  OneWaits world;
+  world.snapshot.end_job(JobId(2));
+  const Plan plan =
+      world.planner.plan(world.snapshot, world.now, world.options, world.first.windows);
+  ASSERT_EQ(plan.starts.size(), 1U);
+  EXPECT_EQ(plan.starts[0].nodes[0].node, NodeIndex(1));
+  EXPECT_TRUE(plan.windows.empty());
+}
+
+TEST(KeptWindows, AreSoughtAnewWhereTheyCannotBeHad) {
+  OneWaits world;
+  world.snapshot.change_end(JobId(1), at(120));
+  EXPECT_EQ(world.start_with(world.first.windows), at(120)) << "the job there ends later";
+  world.snapshot.set_node_conditions(NodeIndex(0), node_condition::kDrain);
+  EXPECT_EQ(world.start_with(world.first.windows), at(200)) << "the node is out of service";
+  world.snapshot.set_node_conditions(NodeIndex(0), 0);
+  world.snapshot.change_end(JobId(1), at(100));
+  EXPECT_EQ(world.start_with(world.first.windows), at(100));
+  world.move_to(101);
+  EXPECT_EQ(world.start_with(world.first.windows), at(102))
+      << "it has not begun, and the job is overdue";
+}
+
+TEST(KeptWindows, GiveWayToWhoIsRankedBetter) {
+  OneWaits world;
+  PendingJob urgent = make_job(4, tasks(1, 4));
+  urgent.priority = 10;
+  world.add(urgent);
+  world.options = PlanOptions::conservative();
+  const Plan plan =
+      world.planner.plan(world.snapshot, world.now, world.options, world.first.windows);
+  EXPECT_EQ(plan.window_of(JobId(4))->start, at(100));
+  EXPECT_EQ(plan.window_of(JobId(3))->start, at(200));
+}
+
+TEST(KeptWindows, AreThoseOfTheSameRequest) {
+  OneWaits world;
+  PendingJob longer = make_job(3, tasks(1, 4));
+  longer.time_limit = Duration::seconds(7);
+  world.snapshot.update_pending(longer);
+  const Plan plan =
+      world.planner.plan(world.snapshot, world.now, world.options, world.first.windows);
+  EXPECT_EQ(plan.window_of(JobId(3))->end, at(107));
+}
+
 }  // namespace
 }  // namespace muster::sched

@@ -215,8 +215,8 @@ TEST(Properties, HistoriesOfRandomEvents) {
     run_history(seed);
 }
 
-/// A search that begins where an earlier one came near its end finds what a whole one finds. Time
-/// passes slowly: nothing is overdue, so that much is remembered.
+/// What outlooks and profiles remember changes no plan. Time passes slowly: nothing is overdue, so
+/// that much is remembered.
 void run_wide_history(std::uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   Rng rng(seed);
@@ -240,6 +240,44 @@ void run_wide_history(std::uint64_t seed) {
 TEST(Properties, WhatASearchRemembersChangesNoPlan) {
   for (std::uint64_t seed = 1; seed <= 120 && !::testing::Test::HasFailure(); ++seed)
     run_wide_history(seed);
+}
+
+/// Windows that are kept from plan to plan, through all that happens to them.
+void run_kept_history(std::uint64_t seed) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Rng rng(seed);
+  ClusterSnapshot snapshot = make_snapshot(random_cluster(rng));
+  const PlanOptions options = random_options(rng);
+  Events events(rng, snapshot);
+  events.submit(12);
+  Planner planner;
+  Plan last;
+  TimePoint now = at(0);
+  std::uint32_t element = 1'000'000;
+  for (int step = 0; step < 25; ++step) {
+    snapshot.advance_time(now);
+    const Plan fresh = planner.plan(snapshot, now, options);
+    // Before starts that it made the windows of a plan may have been others.
+    if (fresh.starts.empty()) {
+      ASSERT_EQ(planner.plan(snapshot, now, options, fresh.windows), fresh)
+          << "windows of the same instant do not stand at step " << step;
+    }
+    const Plan made = planner.plan(snapshot, now, options, last.windows);
+    ASSERT_EQ(made, Planner().plan(snapshot, now, options, last.windows))
+        << "the memo changed a plan at step " << step;
+    apply(snapshot, made, element += 100);
+    expect_within_totals(snapshot);
+    last = planner.plan(snapshot, now, options, made.windows);
+    ASSERT_TRUE(last.starts.empty()) << "planning again started something at step " << step;
+    ASSERT_EQ(last.windows, made.windows) << "a window moved though nothing has happened";
+    if (rng.chance(0.7)) events.one();
+    if (rng.chance(0.6)) now = now + Duration::seconds(rng.between(1, 20));
+  }
+}
+
+TEST(Properties, HistoriesWithKeptWindows) {
+  for (std::uint64_t seed = 1; seed <= 1000 && !::testing::Test::HasFailure(); ++seed)
+    run_kept_history(seed);
 }
 
 /// EASY on one pool of processors by the book, with plain lists. What the paper calls a node is a

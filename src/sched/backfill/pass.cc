@@ -12,23 +12,25 @@
 namespace muster::sched {
 
 Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options,
-           PassMemo& memo)
+           PassMemo& memo, std::span<const Window> kept)
     : snapshot_(snapshot),
       now_(now),
       options_(options),
       memo_(memo),
-      timeline_(snapshot, now, options),
-      started_on_(snapshot.node_count()),
+      timeline_(snapshot, now, options, &memo.outlooks),
       claimed_(snapshot.node_count()),
       claims_(snapshot.node_count(), 0) {
   plan_.revision = snapshot.revision();
   plan_.now = now;
   plan_.options = options;
+  for (const Window& window : kept) kept_.push_back(&window);
+  std::ranges::stable_sort(kept_, {}, &Window::job);
   // Nodes, classes and partitions may all be others: nothing of the memo holds.
   if (memo_.config_revision != snapshot.config_revision()) {
-    memo_ = {};
+    memo_ = PassMemo();
     memo_.config_revision = snapshot.config_revision();
     memo_.static_order = static_order(snapshot.inventory());
+    memo_.outlooks = Outlooks(snapshot.node_count(), snapshot.free().kind_count());
   }
   // The number rises only where the set differs: conditions often change without changing who is
   // usable.
@@ -56,6 +58,7 @@ void Pass::refresh_order() {
 
 Plan Pass::run() {
   screen();
+  memo_.outlooks.begin_pass(snapshot_, now_, options_, is_change_known_ ? &changed_ : nullptr);
   // Each round begins with one start more than the last, so that the rounds end.
   do {
     restart_queue();
@@ -321,7 +324,7 @@ void Pass::remember_failure(const Strand& strand, const Strand::Part& part) {
 /// Within a pass room only shrinks for a strand, so that a node found dead stays dead and is not
 /// looked at again.
 std::optional<std::vector<NodeAmount>> Pass::place_now(const Strand& strand, Strand::Part& part) {
-  constexpr std::size_t kDeadMax = 64;
+  constexpr std::size_t kDeadMax = 1024;
   // Cheap refusals first: most strands of a full cluster end here.
   if (part.room_count < part.need->limits.min || is_known_to_fail(strand, part))
     return std::nullopt;
@@ -360,7 +363,6 @@ void Pass::commit(const Strand& strand, const Strand::Part& part, std::vector<No
   // without them.
   must_restart_ = progress.has_window;
   plan_.starts.push_back({job, part.need->partition, end, std::move(nodes)});
-  for (const NodeAmount& amount : plan_.starts.back().nodes) started_on_.set(amount.node);
   timeline_.start(plan_.starts.back());
 }
 
@@ -375,32 +377,6 @@ bool Pass::may_reserve(Strand& strand) const {
     if (!is_known) part.unclaimed = part.allowed->first_outside(claimed_);
     return part.unclaimed.has_value();
   });
-}
-
-/// Most of a pass is this search, and most events concern few nodes: an answer is used again while
-/// nothing that it came from has changed, and else the search begins where the last one came near
-/// its end.
-std::optional<FuturePlacement> Pass::earliest_start(const Strand& strand,
-                                                    const Strand::Part& part) {
-  const Duration duration = strand.lane->time_limit;
-  const SearchKey key{part.need->serial, duration};
-  WindowMemo& known = memo_.windows[key];
-  WindowMemo::Question question{snapshot_,   timeline_, *part.allowed,
-                                started_on_, duration,  timeline_.reserved_on(*part.allowed)};
-  // A checkpoint has the size of all nodes: the first searches, for the jobs that are due first,
-  // may leave one.
-  constexpr std::size_t kCheckpointMax = 32;
-  asked_.insert(key);
-  if (remembered_.size() < kCheckpointMax) remembered_.insert(key);
-  if (known.holds_for(question)) return known.answer();
-  auto memory = remembered_.contains(key) ? known.extract_memory(question) : std::nullopt;
-  const StartQuestion wanted{part.fitter,   part.need->limits, memo_.static_order,
-                             *part.allowed, *part.room,        duration};
-  auto found = timeline_.earliest_start(wanted, memory ? &*memory : nullptr);
-  // Of a search that was broken off the next pass makes more.
-  if (timeline_.is_effort_left())
-    known.store(std::move(question), found, memory ? std::move(*memory) : SearchMemory{});
-  return found;
 }
 
 /// What the job was promised in higher tiers is not in its own way in this one.
@@ -419,26 +395,54 @@ bool Pass::try_start_beside_own_windows(Strand& strand) {
   return false;
 }
 
+bool Pass::does_stand(const Window& window, const Strand& strand, const Strand::Part& part) const {
+  const auto is_allowed = [&](const NodeAmount& amount) { return part.allowed->test(amount.node); };
+  return window.partition == part.need->partition && window.need == part.need->serial &&
+         window.start > now_ && window.end == window.start + strand.lane->time_limit &&
+         std::ranges::all_of(window.nodes, is_allowed) && timeline_.has_room_for(window);
+}
+
+std::optional<Pass::Promise> Pass::kept_promise(const Strand& strand) const {
+  const JobId job = strand.next->job;
+  const auto first = std::ranges::lower_bound(kept_, job, {}, &Window::job);
+  for (auto window = first; window != kept_.end() && (*window)->job == job; ++window) {
+    for (const Strand::Part& part : strand.parts) {
+      if (does_stand(**window, strand, part))
+        return Promise{&part, FuturePlacement{(*window)->start, (*window)->nodes}};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Pass::Promise> Pass::earliest_promise(const Strand& strand) {
+  std::optional<Promise> best;
+  for (const Strand::Part& part : strand.parts) {
+    auto found =
+        timeline_.earliest_start({part.fitter, part.need->limits, memo_.static_order, *part.allowed,
+                                  strand.lane->time_limit, part.index, part.need->serial});
+    if (!found || found->start.is_never() || (best && best->placement.start <= found->start))
+      continue;
+    best = Promise{&part, std::move(*found)};
+  }
+  return best;
+}
+
 /// A job has a window in a lower tier as well when it begins earlier there than in those above: it
 /// is promised both, as in Slurm, so that nobody who was ranked between the two has been put off in
 /// vain. False: there is no time at which it could start.
 bool Pass::reserve(const Strand& strand) {
-  std::optional<FuturePlacement> best;
-  const Strand::Part* best_part = nullptr;
-  for (const Strand::Part& part : strand.parts) {
-    auto found = earliest_start(strand, part);
-    if (!found || found->start.is_never() || (best && best->start <= found->start)) continue;
-    best = std::move(found);
-    best_part = &part;
-  }
-  if (!best) return false;
+  auto promise = kept_promise(strand);
+  if (!promise) promise = earliest_promise(strand);
+  if (!promise) return false;
+  const TimePoint start = promise->placement.start;
   const Window* earlier = plan_.window_of(strand.next->job);
   // A window that begins no earlier than one in a higher tier would promise nothing.
-  if (earlier != nullptr && earlier->start <= best->start) return true;
-  const TimePoint end = best->start + strand.lane->time_limit;
+  if (earlier != nullptr && earlier->start <= start) return true;
+  const Need& need = *promise->part->need;
   progress_[strand.next->job].has_window = true;
-  plan_.windows.push_back({strand.next->job, rank_of(strand), best_part->need->partition,
-                           best->start, end, std::move(best->nodes)});
+  plan_.windows.push_back({strand.next->job, rank_of(strand), need.partition, start,
+                           start + strand.lane->time_limit, std::move(promise->placement.nodes),
+                           need.serial});
   timeline_.reserve(plan_.windows.back());
   // Also nodes that the window does not use: whoever waits for any of them waits behind this job.
   claim(nodes_of(strand));
@@ -465,14 +469,7 @@ void Pass::finish() {
       plan_.successors.push_back({rank_of(strand), strand.index, strand.lane->serial});
   }
   std::ranges::sort(plan_.successors, {}, &Successor::rank);
-  forget_searches();
-}
-
-void Pass::forget_searches() {
-  std::erase_if(memo_.windows, [this](const auto& entry) { return !asked_.contains(entry.first); });
-  for (auto& [key, window] : memo_.windows) {
-    if (!remembered_.contains(key)) window.forget_search();
-  }
+  memo_.outlooks.forget_unasked();
 }
 
 }  // namespace muster::sched

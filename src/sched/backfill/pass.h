@@ -2,7 +2,6 @@
 // remembers for each lane how far it got.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -10,7 +9,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sched/backfill/window_memo.h"
 #include "sched/placement/node_order.h"
 #include "sched/plan/plan.h"
 #include "sched/timeline/timeline.h"
@@ -19,13 +17,6 @@ namespace muster::sched {
 
 /// A set of nodes that several may look at and none changes.
 using SharedNodes = std::shared_ptr<const NodeSet>;
-
-/// What the earliest start of a job depends on besides the cluster.
-struct SearchKey {
-  std::uint64_t need = 0;  ///< its serial
-  Duration time_limit;
-  friend constexpr auto operator<=>(const SearchKey&, const SearchKey&) = default;
-};
 
 /// What a planner remembers from one pass to the next. Sets of nodes are as large as the cluster: a
 /// pass after one event is quick because it copies none that is as it was.
@@ -50,8 +41,7 @@ struct PassMemo {
   std::uint64_t usable_number = 0;  ///< rises with each change of `usable`; 0: not known yet
   std::uint64_t revision = 0;       ///< of the last pass
   BestFitOrder order;
-  /// The searches for an earliest start that were made or answered in the last pass.
-  std::map<SearchKey, WindowMemo> windows;
+  Outlooks outlooks;
 };
 
 /// A lane in the partitions of one tier. Its jobs fail alike: once one does not start, none behind
@@ -84,10 +74,12 @@ class Strand {
   bool is_blocked = false;
 };
 
-/// A pass runs once. It holds references: snapshot and memo outlive it.
+/// A pass runs once. It holds references: snapshot, memo and kept windows (Planner::plan) outlive
+/// it.
 class Pass {
  public:
-  Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options, PassMemo& memo);
+  Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options, PassMemo& memo,
+       std::span<const Window> kept);
   Plan run();
 
  private:
@@ -125,14 +117,20 @@ class Pass {
   void remember_failure(const Strand& strand, const Strand::Part& part);
   void commit(const Strand& strand, const Strand::Part& part, std::vector<NodeAmount> nodes);
   bool may_reserve(Strand& strand) const;
-  std::optional<FuturePlacement> earliest_start(const Strand& strand, const Strand::Part& part);
   bool try_start_beside_own_windows(Strand& strand);
+  /// What a strand's next job is given.
+  struct Promise {
+    const Strand::Part* part = nullptr;
+    FuturePlacement placement;
+  };
   bool reserve(const Strand& strand);
+  std::optional<Promise> kept_promise(const Strand& strand) const;
+  std::optional<Promise> earliest_promise(const Strand& strand);
+  bool does_stand(const Window& window, const Strand& strand, const Strand::Part& part) const;
   NodeSet nodes_of(const Strand& strand) const;
   void claim(const NodeSet& nodes);
   void restart_queue();
   void finish();
-  void forget_searches();
 
   const ClusterSnapshot& snapshot_;
   TimePoint now_;
@@ -141,7 +139,6 @@ class Pass {
   Timeline timeline_;
   std::vector<NodeIndex> changed_;  ///< nodes changed since the memo's last pass
   bool is_change_known_ = false;
-  NodeSet started_on_;                   ///< nodes of this pass's starts
   std::vector<PendingReason> refusals_;  ///< by need; kNone: only room may be missing
   /// By need: the shortest time limit of a job that did not start in this round. Room only shrinks,
   /// and longer ones meet more windows.
@@ -153,8 +150,7 @@ class Pass {
   std::unordered_map<JobId, Progress> progress_;  // looked up only
   NodeSet claimed_;                               ///< nodes with as many claims as the depth allows
   std::vector<std::uint32_t> claims_;
-  std::set<SearchKey> asked_;       ///< in this pass
-  std::set<SearchKey> remembered_;  ///< those of them whose searches leave a checkpoint
+  std::vector<const Window*> kept_;  ///< rising by job
   Plan plan_;
 };
 

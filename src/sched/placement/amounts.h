@@ -55,17 +55,23 @@ struct FreeRow {
   FreeRow() = default;
   FreeRow(NodeFree free, std::size_t kind_count)
       : cpus(free.cpus), memory_mib(free.memory_mib), gres(free.gres, free.gres + kind_count) {}
+  void assign(NodeFree free, std::size_t kind_count) {
+    cpus = free.cpus;
+    memory_mib = free.memory_mib;
+    gres.assign(free.gres, free.gres + kind_count);
+  }
   NodeFree view() const { return {cpus, memory_mib, gres.data()}; }
   void add(const NodeAmount& amount) { shift(amount, 1); }
   void subtract(const NodeAmount& amount) { shift(amount, -1); }
   /// Lowers every amount to that of `other` where it is lower.
-  void limit(const FreeRow& other) {
+  void limit(NodeFree other) {
     cpus = cpus < other.cpus ? cpus : other.cpus;
     memory_mib = memory_mib < other.memory_mib ? memory_mib : other.memory_mib;
     for (std::size_t i = 0; i < gres.size(); ++i) {
       if (other.gres[i] < gres[i]) gres[i] = other.gres[i];
     }
   }
+  void limit(const FreeRow& other) { limit(other.view()); }
   /// True when `amount` is free.
   bool holds(const NodeAmount& amount) const;
 

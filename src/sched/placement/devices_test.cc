@@ -91,7 +91,8 @@ TEST(Devices, AWaitingJobCostsAPassNoMoreThanItsBound) {
   Timeline timeline(snapshot, at(0), PlanOptions());
   const std::vector<NodeIndex> order = static_order(snapshot.inventory());
   const NodeSet all = demand.feasible_nodes;
-  const StartQuestion question{fitter, {1, UINT32_MAX}, order, all, all, Duration::seconds(1000)};
+  const StartQuestion question{
+      fitter, {1, UINT32_MAX}, order, all, Duration::seconds(1000), NeedIndex(0), 1};
   std::uint64_t cost = 0;
   (void)timeline.earliest_start(question);
   cost = timeline.spent();

@@ -71,6 +71,7 @@ struct Window {
   TimePoint start;
   TimePoint end;
   std::vector<NodeAmount> nodes;
+  std::uint64_t need = 0;  ///< its serial
   friend bool operator==(const Window&, const Window&) = default;
 };
 

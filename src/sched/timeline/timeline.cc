@@ -7,16 +7,22 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "sched/timeline/instants.h"
 
 namespace muster::sched {
 
-Timeline::Timeline(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options)
+Timeline::Timeline(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& options,
+                   Outlooks* outlooks)
     : snapshot_(snapshot),
       now_(now),
       options_(options),
       free_(snapshot.free()),
       planned_on_(snapshot.node_count()),
-      first_slot_(snapshot.node_count(), kNone) {
+      first_slot_(snapshot.node_count(), kNone),
+      last_slot_(snapshot.node_count()),
+      windowed_(snapshot.node_count()),
+      outlooks_(outlooks),
+      stale_(snapshot.node_count()) {
   if (options.is_overdue_free) free_overdue();
 }
 
@@ -32,8 +38,17 @@ TimePoint Timeline::effective_end(TimePoint end) const {
   return end > now_ ? end : now_ + options_.overdue_grace;
 }
 
-FreeRow Timeline::row_without_windows(NodeIndex node, TimePoint when) const {
-  FreeRow row(free_.at(node), free_.kind_count());
+FreeRow Timeline::row_at(NodeIndex node, TimePoint when) const {
+  FreeRow row;
+  fill_row_at(row, node, when);
+  return row;
+}
+
+void Timeline::fill_row_at(FreeRow& row, NodeIndex node, TimePoint when) const {
+  const NodeFree now = free_.at(node);
+  row.cpus = now.cpus;
+  row.memory_mib = now.memory_mib;
+  row.gres.assign(now.gres, now.gres + free_.kind_count());
   for (const NodeShare& share : snapshot_.shares_on(node)) {
     // By the job and not by the share: change_end() moves it for all its nodes.
     const TimePoint end = snapshot_.running_slot(share.slot).end;
@@ -43,32 +58,10 @@ FreeRow Timeline::row_without_windows(NodeIndex node, TimePoint when) const {
   for (const std::uint32_t index : planned_on_[node.value()]) {
     if (planned_[index].end <= when) row.add(planned_[index].amount);
   }
-  return row;
-}
-
-FreeRow Timeline::row_at(NodeIndex node, TimePoint when) const {
-  FreeRow row = row_without_windows(node, when);
   for (std::uint32_t i = first_slot_[node.value()]; i != kNone; i = slots_[i].next) {
     // Half open: at its end a window's room is there again.
     if (slots_[i].start <= when && when < slots_[i].end) row.subtract(slots_[i].amount);
   }
-  return row;
-}
-
-/// The last instant until `until` at which what is free on the node changes; now, if it does not.
-TimePoint Timeline::last_change(NodeIndex node, TimePoint until) const {
-  TimePoint last = now_;
-  const auto look = [&](TimePoint when) {
-    if (when <= until) last = std::max(last, when);
-  };
-  for (const NodeShare& share : snapshot_.shares_on(node))
-    look(effective_end(snapshot_.running_slot(share.slot).end));
-  for (const std::uint32_t index : planned_on_[node.value()]) look(planned_[index].end);
-  for (std::uint32_t i = first_slot_[node.value()]; i != kNone; i = slots_[i].next) {
-    look(slots_[i].start);
-    look(slots_[i].end);
-  }
-  return last;
 }
 
 void Timeline::start(const Start& start) {
@@ -86,7 +79,8 @@ void Timeline::start(const Start& start) {
       slot.spare.subtract(amount);
     }
     planned_on_[amount.node.value()].push_back(static_cast<std::uint32_t>(planned_.size()));
-    planned_by_end_.push_back(static_cast<std::uint32_t>(planned_.size()));
+    if (!start.end.is_never()) planned_ends_.push_back({start.end, amount.node});
+    mark_stale(amount.node);
     planned_.push_back({start.end, std::move(amount)});
   }
 }
@@ -105,6 +99,32 @@ void Timeline::reserve(const Window& window) {
     }
     add_slot(amount, window.start, window.end, std::move(spare));
   }
+  add_window_marks(window.start, window.end, window.nodes.size());
+}
+
+bool Timeline::has_room_for(const Window& window) const {
+  const auto is_free = [&](const NodeAmount& plain) {
+    const NodeAmount amount = snapshot_.inventory().charged(plain, window.partition);
+    if (!row_at(amount.node, window.start).holds(amount)) return false;
+    for (std::uint32_t i = first_slot_[amount.node.value()]; i != kNone; i = slots_[i].next) {
+      const Slot& slot = slots_[i];
+      const bool is_met = slot.start > window.start && slot.start < window.end;
+      if (is_met && !slot.spare.holds(amount)) return false;
+    }
+    return true;
+  };
+  return std::ranges::all_of(window.nodes, is_free);
+}
+
+void Timeline::add_window_marks(TimePoint start, TimePoint end, std::size_t slot_count) {
+  if (slot_count == 0) return;
+  const auto count = static_cast<std::uint32_t>(slot_count);
+  const auto first = static_cast<std::uint32_t>(slots_.size() - slot_count);
+  for (const WindowMark& mark :
+       {WindowMark{start, first, count, false}, WindowMark{end, first, count, true}}) {
+    window_marks_.insert(std::ranges::upper_bound(window_marks_, mark.when, {}, &WindowMark::when),
+                         mark);
+  }
 }
 
 void Timeline::reserve_again(const Window& window) {
@@ -115,9 +135,14 @@ void Timeline::reserve_again(const Window& window) {
     // row_at() may already be below the amount: spare below 0 is what keep() is for.
     add_slot(amount, begin, std::max(window.end, begin), row_at(amount.node, begin));
   }
+  add_window_marks(begin, std::max(window.end, begin), window.nodes.size());
 }
 
 void Timeline::add_slot(const NodeAmount& amount, TimePoint start, TimePoint end, FreeRow spare) {
+  mark_stale(amount.node);
+  windowed_.set(amount.node);
+  TimePoint& last = last_slot_[amount.node.value()];
+  last = std::max(last, start);
   spare.subtract(amount);
   std::uint32_t& first = first_slot_[amount.node.value()];
   for (std::uint32_t i = first; i != kNone; i = slots_[i].next) {
@@ -141,37 +166,166 @@ void Timeline::release(const Window& window) {
     *link = released.next;
     // It stays in slots_, where others refer to it by index.
     released.is_released = true;
+    mark_stale(amount.node);
+    TimePoint& last = last_slot_[amount.node.value()];
+    last = TimePoint();
     for (std::uint32_t i = first_slot_[amount.node.value()]; i != kNone; i = slots_[i].next) {
       Slot& slot = slots_[i];
+      last = std::max(last, slot.start);
       if (slot.start >= window.start && slot.start < window.end) slot.spare.add(amount);
     }
+    windowed_.put(amount.node, last.is_set());
+  }
+  // Until the window's start nothing is otherwise.
+  for (Frontier& frontier : frontiers_) {
+    if (frontier.time > window.start) frontier = {};
   }
 }
 
 void Timeline::clear_windows() {
   // Only the nodes that have slots: a walk over all would cost more.
-  for (const Slot& slot : slots_) first_slot_[slot.amount.node.value()] = kNone;
-  slots_.clear();
-}
-
-std::vector<ReservedRoom> Timeline::reserved_on(const NodeSet& nodes) const {
-  std::vector<ReservedRoom> kept;
   for (const Slot& slot : slots_) {
-    if (!slot.is_released && nodes.test(slot.amount.node))
-      kept.push_back({slot.start, slot.end, slot.amount});
+    first_slot_[slot.amount.node.value()] = kNone;
+    last_slot_[slot.amount.node.value()] = TimePoint();
+    mark_stale(slot.amount.node);
   }
-  return kept;
+  slots_.clear();
+  window_marks_.clear();
+  frontiers_.clear();
+  windowed_ = NodeSet(snapshot_.node_count());
 }
 
-void Timeline::sort_planned() {
-  const auto by_end = [this](std::uint32_t a, std::uint32_t b) {
-    return std::pair(planned_[a].end, a) < std::pair(planned_[b].end, b);
-  };
+Outlooks& Timeline::outlooks() {
+  if (outlooks_ == nullptr) {
+    own_outlooks_ = std::make_unique<Outlooks>(snapshot_.node_count(), free_.kind_count());
+    own_outlooks_->begin_pass(snapshot_, now_, options_, nullptr);
+    outlooks_ = own_outlooks_.get();
+  }
+  return *outlooks_;
+}
+
+Profile Timeline::profile(NodeIndex node, Version version) {
+  if (version.count == 0) return outlooks_->profile(node);
+  return Profile(steps_).subspan(version.first, version.count);
+}
+
+Timeline::Version Timeline::make_version(NodeIndex node) {
+  builder_.begin(free_.at(node), free_.kind_count());
+  for (const NodeShare& share : snapshot_.shares_on(node)) {
+    const TimePoint end = snapshot_.running_slot(share.slot).end;
+    if (options_.is_overdue_free && end <= now_) continue;  // in free_ already
+    builder_.gain(effective_end(end), share.amount);
+  }
+  for (const std::uint32_t index : planned_on_[node.value()])
+    builder_.gain(planned_[index].end, planned_[index].amount);
+  for (std::uint32_t i = first_slot_[node.value()]; i != kNone; i = slots_[i].next) {
+    builder_.lose(slots_[i].start, slots_[i].amount);
+    builder_.gain(slots_[i].end, slots_[i].amount);
+  }
+  const std::size_t first = steps_.size();
+  const std::size_t first_exact = exact_.size();
+  builder_.add_steps(outlooks_->rows(), snapshot_.inventory().class_of[node.value()], steps_,
+                     windowed_.test(node) ? &exact_ : nullptr);
+  return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(steps_.size() - first),
+          static_cast<std::uint32_t>(first_exact),
+          static_cast<std::uint32_t>(exact_.size() - first_exact)};
+}
+
+/// Of the others nobody asks now: a node may change many times until somebody does.
+void Timeline::refresh_profiles(const NodeSet& nodes) {
+  if (versions_.empty()) versions_.resize(snapshot_.node_count());
+  (stale_ & nodes).for_each([this](NodeIndex node) {
+    Version& version = versions_[node.value()];
+    const Version before = version;
+    version = make_version(node);
+    revisions_.push_back({node, before, version});
+    stale_.reset(node);
+  });
+}
+
+Timeline::RowsAhead Timeline::rows_at(NodeIndex node, Version version, TimePoint when) {
+  const RowId lasting = sched::row_at(profile(node, version), when);
+  const auto exact = exact_steps(version);
+  return {exact.empty() ? lasting : sched::row_at(exact, when), lasting};
+}
+
+Timeline::RowsAhead Timeline::rows_before(NodeIndex node, Version version, TimePoint when) {
+  const RowId lasting = sched::row_before(profile(node, version), when);
+  const auto exact = exact_steps(version);
+  return {exact.empty() ? lasting : sched::row_before(exact, when), lasting};
+}
+
+const Timeline::Frontier& Timeline::frontier(const StartQuestion& question, Outlook& outlook) {
+  refresh_profiles(question.allowed);
+  if (planned_sorted_ < planned_ends_.size()) sort_planned_ends();
+  if (question.need.value() >= frontiers_.size()) frontiers_.resize(question.need.value() + 1);
+  Frontier& frontier = frontiers_[question.need.value()];
+  if (frontier.serial != outlook.serial)
+    frontier = {outlook.serial, outlook.time, outlook.carried.sums, outlook.carried, 0};
+  catch_up(frontier, question, outlook);
+  go_on(frontier, question, outlook);
+  return frontier;
+}
+
+void Timeline::make_sums(Frontier& frontier, const StartQuestion& question, Outlook& outlook) {
+  RowTable& rows = outlooks_->rows();
+  const NodeSet& required = question.fitter.demand().required;
+  frontier.at_once = {};
+  frontier.lasting = {{}, NodeSet(snapshot_.node_count())};
+  outlook.allowed.for_each([&](NodeIndex node) {
+    const RowsAhead has = rows_at(node, versions_[node.value()], frontier.time);
+    const auto capacity_of = [&](RowId row) {
+      return outlook.capacities.of(row, node, rows, question.fitter);
+    };
+    frontier.at_once.count(capacity_of(has.at_once), required.test(node), 1);
+    frontier.lasting.replace(node, {}, capacity_of(has.lasting), required.test(node));
+  });
+  frontier.read = revisions_.size();
+}
+
+void Timeline::catch_up(Frontier& frontier, const StartQuestion& question, Outlook& outlook) {
+  // Where many nodes have become others, each is looked at once and not once for each change.
+  if (revisions_.size() - frontier.read > snapshot_.node_count())
+    return make_sums(frontier, question, outlook);
+  RowTable& rows = outlooks_->rows();
+  const NodeSet& required = question.fitter.demand().required;
+  for (; frontier.read < revisions_.size(); ++frontier.read) {
+    const Revision& revision = revisions_[frontier.read];
+    const NodeIndex node = revision.node;
+    if (!outlook.allowed.test(node)) continue;
+    frontier.count(
+        node, rows_at(node, revision.before, frontier.time),
+        rows_at(node, revision.after, frontier.time), required.test(node),
+        [&](RowId row) { return outlook.capacities.of(row, node, rows, question.fitter); });
+  }
+}
+
+void Timeline::go_on(Frontier& frontier, const StartQuestion& question, Outlook& outlook) {
+  const Wanted wanted{question.fitter, question.limits, question.allowed};
+  if (is_enough(frontier.at_once, wanted)) return;
+  RowTable& rows = outlooks_->rows();
+  const NodeSet& required = question.fitter.demand().required;
+  Instants instants(*this, question.allowed, frontier.time);
+  while (!is_enough(frontier.at_once, wanted) && !instants.next().is_never()) {
+    frontier.time = instants.next();
+    instants.go_to(frontier.time);
+    instants.visit_touched([&](NodeIndex node) {
+      const Version version = versions_[node.value()];
+      frontier.count(node, rows_before(node, version, frontier.time),
+                     rows_at(node, version, frontier.time), required.test(node), [&](RowId row) {
+                       return outlook.capacities.of(row, node, rows, question.fitter);
+                     });
+    });
+  }
+}
+
+void Timeline::sort_planned_ends() {
   // Starts come one by one between searches: only those since the last are sorted.
-  const auto middle = planned_by_end_.begin() + static_cast<std::ptrdiff_t>(planned_sorted_);
-  std::sort(middle, planned_by_end_.end(), by_end);
-  std::inplace_merge(planned_by_end_.begin(), middle, planned_by_end_.end(), by_end);
-  planned_sorted_ = planned_by_end_.size();
+  const auto middle = planned_ends_.begin() + static_cast<std::ptrdiff_t>(planned_sorted_);
+  const auto is_before = [](const NodeEnd& a, const NodeEnd& b) { return a.end < b.end; };
+  std::sort(middle, planned_ends_.end(), is_before);
+  std::inplace_merge(planned_ends_.begin(), middle, planned_ends_.end(), is_before);
+  planned_sorted_ = planned_ends_.size();
 }
 
 NodeFree Timeline::Interval::at(NodeIndex node) const {

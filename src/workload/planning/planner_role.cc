@@ -3,12 +3,14 @@
 #include "workload/planning/planner_role.h"
 
 #include <algorithm>
+#include <span>
 
 #include "sched/reasons.h"
 
 namespace muster {
 
-PlannerRole::PlannerRole(const sched::PlanOptions& options) : options_(options), feed_(snapshot_) {}
+PlannerRole::PlannerRole(const sched::PlanOptions& options, PlanPace pace)
+    : options_(options), pace_(pace), feed_(snapshot_) {}
 PlannerRole::~PlannerRole() = default;
 
 void PlannerRole::start() {
@@ -30,6 +32,11 @@ void PlannerRole::apply(const EventBatch& batch) {
   state_.seal(batch.seq);
 }
 
+bool PlannerRole::may_keep_windows() const {
+  return last_plan_ != nullptr &&
+         last_plan_->windows.size() * snapshot_.ends().size() > pace_.search_max;
+}
+
 std::optional<PlanResult> PlannerRole::plan(TimePoint now) {
   if (!state_.is_configured()) return std::nullopt;
   // Starts of the last plan that have not come back as events would be planned a second time.
@@ -42,18 +49,24 @@ std::optional<PlanResult> PlannerRole::plan(TimePoint now) {
   const bool has_changed = snapshot_.revision() != planned_revision_;
   // A change that came with a plan is looked at for elastic trials later, when a look is due.
   const bool is_looking = elastic_.is_due(now, has_changed || has_unlooked_change_);
-  if (!has_changed && !is_looking) return std::nullopt;
+  const TimePoint begin = std::max(now, state_.time());
+  const bool is_search_due = has_kept_ && begin >= sought_at_ + pace_.kept_for;
+  if (!has_changed && !is_looking && !is_search_due) return std::nullopt;
   has_unlooked_change_ = has_changed || has_unlooked_change_;
   planned_revision_ = snapshot_.revision();
-  auto plan = std::make_shared<const sched::Plan>(
-      planner_.plan(snapshot_, std::max(now, state_.time()), options_));
+  const bool is_keeping = !is_search_due && may_keep_windows();
+  const std::span<const sched::Window> kept =
+      is_keeping ? std::span(last_plan_->windows) : std::span<const sched::Window>();
+  auto plan = std::make_shared<const sched::Plan>(planner_.plan(snapshot_, begin, options_, kept));
+  if (!is_keeping) sought_at_ = begin;
+  has_kept_ = is_keeping;
   is_in_flight_ = true;
   last_plan_ = plan;
   PlanResult result{state_.seq(), plan, reporter_.report(snapshot_, *plan, state_.seq())};
   // Resizing waits until nothing can start by itself: it costs running work.
   if (is_looking && plan->starts.empty()) {
     has_unlooked_change_ = false;
-    result.resize = elastic_.look(state_, feed_, snapshot_, *plan, std::max(now, state_.time()));
+    result.resize = elastic_.look(state_, feed_, snapshot_, *plan, begin);
   }
   return result;
 }

@@ -17,9 +17,18 @@
 
 namespace muster {
 
+/// How often windows are sought. To seek one costs a walk over what is expected to end.
+struct PlanPace {
+  /// Windows times expected ends up to which every plan seeks all of them: some milliseconds.
+  std::uint64_t search_max = 200'000;
+  /// Beyond that, how long windows stand where they still can be had, though their jobs may have
+  /// come to fit earlier. A job that fits at once starts at once all the same.
+  Duration kept_for = Duration::seconds(30);
+};
+
 class PlannerRole {
  public:
-  explicit PlannerRole(const sched::PlanOptions& options);
+  explicit PlannerRole(const sched::PlanOptions& options, PlanPace pace = {});
   ~PlannerRole();
 
   ClusterState& state() { return state_; }
@@ -30,8 +39,8 @@ class PlannerRole {
   void start();
   void apply(const EventBatch& batch);
   /// Returns a plan when one is due: something changed since the last, a job became eligible, or
-  /// elastic trials are to be looked at. Nullopt: nothing to plan, or the last plan's starts are
-  /// not applied yet. Cost: a plan.
+  /// elastic trials are to be looked at, or windows have stood for long enough. Nullopt: nothing to
+  /// plan, or the last plan's starts are not applied yet. Cost: a plan.
   std::optional<PlanResult> plan(TimePoint now);
   /// Called when the core has turned a plan into batches up to `until`.
   void consumed(Seq until) { await_ = until; }
@@ -41,7 +50,10 @@ class PlannerRole {
   std::map<JobId, Reasons> explain(std::span<const JobId> jobs) const;
 
  private:
+  bool may_keep_windows() const;
+
   sched::PlanOptions options_;
+  PlanPace pace_;
   ClusterState state_;
   sched::ClusterSnapshot snapshot_;
   SnapshotFeed feed_;
@@ -49,6 +61,8 @@ class PlannerRole {
   sched::Planner planner_;
   std::shared_ptr<const sched::Plan> last_plan_;
   PlanReporter reporter_;
+  TimePoint sought_at_;    ///< when a plan last sought all windows
+  bool has_kept_ = false;  ///< a plan since then has kept some
   std::uint64_t planned_revision_ = 0;
   bool has_unlooked_change_ = false;  ///< since elastic trials were looked at
   bool is_in_flight_ = false;
