@@ -394,16 +394,15 @@ TEST(KeptWindows, AreInNobodysWayWhoCanStartNow) {
 }
 
 TEST(KeptWindows, AreSoughtAnewWhereTheyCannotBeHad) {
-  OneWaits world;
-  world.snapshot.change_end(JobId(1), at(120));
-  EXPECT_EQ(world.start_with(world.first.windows), at(120)) << "the job there ends later";
-  world.snapshot.set_node_conditions(NodeIndex(0), node_condition::kDrain);
-  EXPECT_EQ(world.start_with(world.first.windows), at(200)) << "the node is out of service";
-  world.snapshot.set_node_conditions(NodeIndex(0), 0);
-  world.snapshot.change_end(JobId(1), at(100));
-  EXPECT_EQ(world.start_with(world.first.windows), at(100));
-  world.move_to(101);
-  EXPECT_EQ(world.start_with(world.first.windows), at(102))
+  OneWaits late;
+  late.snapshot.change_end(JobId(1), at(120));
+  EXPECT_EQ(late.start_with(late.first.windows), at(120)) << "the job there ends later";
+  OneWaits away;
+  away.snapshot.set_node_conditions(NodeIndex(0), node_condition::kDrain);
+  EXPECT_EQ(away.start_with(away.first.windows), at(200)) << "the node is out of service";
+  OneWaits over;
+  over.move_to(101);
+  EXPECT_EQ(over.start_with(over.first.windows), at(102))
       << "it has not begun, and the job is overdue";
 }
 
