@@ -16,8 +16,8 @@ namespace {
 /// Room as the plan keeps it: windows of jobs that still wait, other than the job's own.
 Timeline timeline_with_windows(const ClusterSnapshot& snapshot, const Plan& plan, JobId job,
                                TimePoint now) {
-  // The windows are those of an older state: Timeline::keep lets them overlap with what started
-  // since.
+  // The windows are those of an older state: Timeline::reserve_again lets them overlap with what
+  // started since.
   Timeline timeline(snapshot, now, plan.options);
   for (const Window& window : plan.windows) {
     // A job may take the room that was kept for itself, and what has started needs none.

@@ -359,6 +359,38 @@ TEST(Planner, WhatASearchRemembersIncludesTheRoomOfNow) {
   EXPECT_EQ(planner.plan(snapshot, at(0), {}), plan(snapshot, at(0)));
 }
 
+/// Windows on half of a cluster whose nodes have many jobs: each changes hundreds of profiles of
+/// hundreds of steps.
+TEST(Planner, WhereSearchesTakeTooLongWindowsAreThoseOfEasy) {
+  constexpr std::uint32_t kNodes = 300;
+  constexpr std::uint32_t kWide = 700;
+  constexpr std::uint32_t kJobs = 32;  // on each node
+  ClusterConfig config = make_cluster(equal_nodes(kNodes + 1, kJobs + 1));
+  config.partitions.push_back(make_partition("apart", {}));
+  config.partitions[0].nodes.pop_back();
+  config.partitions[1].nodes = {NodeIndex(kNodes)};
+  World world(std::move(config));
+  world.options = PlanOptions::conservative();
+  for (std::uint32_t i = 0; i < kJobs * (kNodes + 1); ++i) {
+    const NodeIndex node(i / kJobs);
+    world.snapshot.start_job({JobId(100'000 + i),
+                              PartitionIndex(node.value() / kNodes),
+                              {{node, 1, 1, 0, {}}},
+                              at(1 + i)});
+  }
+  for (std::uint32_t id = 1; id <= kWide; ++id)
+    world.add(make_job(id, on_nodes(kNodes / 2, kNodes / 2, kJobs), 600 + id));
+  PendingJob last = make_job(kWide + 1, tasks(1, kJobs + 1));
+  last.partitions = {PartitionIndex(1)};
+  world.add(last);
+  const Plan plan = world.make();
+  EXPECT_GE(plan.windows.size(), 20U);
+  EXPECT_LT(plan.windows.size(), kWide);
+  EXPECT_NE(plan.window_of(JobId(1)), nullptr);
+  EXPECT_EQ(plan.window_of(JobId(kWide)), nullptr);
+  EXPECT_NE(plan.window_of(JobId(kWide + 1)), nullptr) << "nobody waits for its node";
+}
+
 /// One node whose job was to end at 100, and one that waits for all of it.
 struct OneWaits : World {
   OneWaits() : World(make_cluster(equal_nodes(2, 4))) {

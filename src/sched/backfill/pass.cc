@@ -19,12 +19,14 @@ Pass::Pass(const ClusterSnapshot& snapshot, TimePoint now, const PlanOptions& op
       memo_(memo),
       timeline_(snapshot, now, options, &memo.outlooks),
       claimed_(snapshot.node_count()),
+      claimed_once_(snapshot.node_count()),
       claims_(snapshot.node_count(), 0) {
   plan_.revision = snapshot.revision();
   plan_.now = now;
   plan_.options = options;
   for (const Window& window : kept) kept_.push_back(&window);
   std::ranges::stable_sort(kept_, {}, &Window::job);
+  if (!kept.empty()) timeline_.expect_few_searches();
   // Nodes, classes and partitions may all be others: nothing of the memo holds.
   if (memo_.config_revision != snapshot.config_revision()) {
     memo_ = PassMemo();
@@ -288,7 +290,7 @@ void Pass::turn(std::uint32_t index) {
     std::ranges::make_heap(
         heap_, [this](const QueuePosition& a, const QueuePosition& b) { return goes_later(a, b); });
   }
-  // Where one never fits, by what is expected to end, none behind it does.
+  // Where one never fits, by what is expected to end, or is not sought, none behind it is.
   if (has_a_time && may_reserve(strand)) push(index);
 }
 
@@ -395,6 +397,14 @@ bool Pass::try_start_beside_own_windows(Strand& strand) {
   return false;
 }
 
+/// Who is first on some node has a window however long searches have taken.
+bool Pass::may_search(const Strand& strand) const {
+  return timeline_.is_search_left() ||
+         std::ranges::any_of(strand.parts, [this](const Strand::Part& part) {
+           return part.allowed->first_outside(claimed_once_).has_value();
+         });
+}
+
 bool Pass::does_stand(const Window& window, const Strand& strand, const Strand::Part& part) const {
   const auto is_allowed = [&](const NodeAmount& amount) { return part.allowed->test(amount.node); };
   return window.partition == part.need->partition && window.need == part.need->serial &&
@@ -429,10 +439,10 @@ std::optional<Pass::Promise> Pass::earliest_promise(const Strand& strand) {
 
 /// A job has a window in a lower tier as well when it begins earlier there than in those above: it
 /// is promised both, as in Slurm, so that nobody who was ranked between the two has been put off in
-/// vain. False: there is no time at which it could start.
+/// vain. False: there is no time at which it could start, or none that may be sought in this pass.
 bool Pass::reserve(const Strand& strand) {
   auto promise = kept_promise(strand);
-  if (!promise) promise = earliest_promise(strand);
+  if (!promise && may_search(strand)) promise = earliest_promise(strand);
   if (!promise) return false;
   const TimePoint start = promise->placement.start;
   const Window* earlier = plan_.window_of(strand.next->job);
@@ -456,6 +466,7 @@ NodeSet Pass::nodes_of(const Strand& strand) const {
 }
 
 void Pass::claim(const NodeSet& nodes) {
+  claimed_once_ |= nodes;
   nodes.for_each([this](NodeIndex node) {
     if (++claims_[node.value()] >= options_.reservation_depth) claimed_.set(node);
   });

@@ -124,6 +124,7 @@ class Pass {
     FuturePlacement placement;
   };
   bool reserve(const Strand& strand);
+  bool may_search(const Strand& strand) const;
   std::optional<Promise> kept_promise(const Strand& strand) const;
   std::optional<Promise> earliest_promise(const Strand& strand);
   bool does_stand(const Window& window, const Strand& strand, const Strand::Part& part) const;
@@ -149,6 +150,7 @@ class Pass {
   bool must_restart_ = false;                     ///< a job with a window started elsewhere
   std::unordered_map<JobId, Progress> progress_;  // looked up only
   NodeSet claimed_;                               ///< nodes with as many claims as the depth allows
+  NodeSet claimed_once_;  ///< nodes with any: the depth when searches have taken too long
   std::vector<std::uint32_t> claims_;
   std::vector<const Window*> kept_;  ///< rising by job
   Plan plan_;

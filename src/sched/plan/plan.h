@@ -33,8 +33,10 @@ enum class TailOrder : std::uint8_t {
 };
 
 struct PlanOptions {
-  std::uint32_t reservation_depth = 1;   ///< windows per set of conflicting jobs
-  std::uint32_t reservation_max = 1000;  ///< windows in all; a bound on the work of one pass
+  std::uint32_t reservation_depth = 1;  ///< windows per set of conflicting jobs
+  /// Windows in all; a bound on the work of one pass. Where they are wide there may be fewer beyond
+  /// those of depth 1 (Timeline::is_search_left).
+  std::uint32_t reservation_max = 1000;
   bool is_backfill = true;  ///< false: nothing passes a blocked job on nodes that it could use
   TailOrder tail_order = TailOrder::kRank;
   /// A running job that is past its expected end is expected to end this much after now ...

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "sched/timeline/instants.h"
+#include "sched/timeline/sliding_least.h"
 #include "sched/timeline/timeline.h"
 
 namespace muster::sched {
@@ -81,6 +82,7 @@ class EarliestStartSearch final : public Availability {
 
   void follow_gap(NodeIndex node) {
     const auto steps = exact_steps(node);
+    timeline_.steps_taken_ += steps.size();
     capacities_.clear();
     times_.clear();
     for (const ExactStep& step : steps) {
@@ -92,27 +94,27 @@ class EarliestStartSearch final : public Availability {
       if (reached > time_) times_.push_back(reached);
     }
     std::ranges::sort(times_);
-    std::size_t first = 0;
-    Capacity last = capacity_in_gap(steps, first, time_);
+    gap_ = {};
+    least_.begin(capacities_);
+    Capacity last = capacity_in_gap(steps, time_);
     const RowId row = row_at(timeline_.profile(node), time_);
     replace(node, outlook_.capacities.of(row, node, rows_, fitter_), last);
     is_gap_.set(node);
     for (const TimePoint when : times_) {
-      const Capacity next = capacity_in_gap(steps, first, when);
+      const Capacity next = capacity_in_gap(steps, when);
       if (next == last) continue;
       changes_.push_back({when, node, last, next});
       last = next;
     }
   }
   /// No less than what the node with these steps carries from `start` on for the job's duration.
-  /// `first`: a step that begins no later, and moves on with `start`.
-  Capacity capacity_in_gap(std::span<const ExactStep> steps, std::size_t& first, TimePoint start) {
-    while (first + 1 < steps.size() && steps[first + 1].from <= start) ++first;
-    Capacity capacity = capacities_[first];
+  /// Requires: `start` does not go back.
+  Capacity capacity_in_gap(std::span<const ExactStep> steps, TimePoint start) {
+    while (gap_.first + 1 < steps.size() && steps[gap_.first + 1].from <= start) ++gap_.first;
     const TimePoint until = start + question_.duration;
-    for (std::size_t i = first + 1; i < steps.size() && steps[i].from < until; ++i)
-      limit(capacity, capacities_[i]);
-    return capacity;
+    gap_.last = std::max(gap_.last, gap_.first + 1);
+    while (gap_.last < steps.size() && steps[gap_.last].from < until) ++gap_.last;
+    return least_.of(gap_.first, gap_.last);
   }
   void replace(NodeIndex node, const Capacity& before, const Capacity& after) {
     carried_.replace(node, before, after, fitter_.demand().required.test(node));
@@ -157,6 +159,7 @@ class EarliestStartSearch final : public Availability {
     return true;
   }
   void count(NodeIndex node) {
+    ++timeline_.steps_taken_;
     if (is_gap_.test(node)) return;
     const Profile steps = timeline_.profile(node);
     const RowId before = row_before(steps, time_);
@@ -219,6 +222,11 @@ class EarliestStartSearch final : public Availability {
   std::size_t next_change_ = 0;
   std::vector<Capacity> capacities_;  ///< by the steps of a gap
   std::vector<TimePoint> times_;      ///< when a gap may change
+  struct {
+    std::size_t first = 0;
+    std::size_t last = 0;
+  } gap_;  ///< of a gap's steps, those within the job's time
+  SlidingLeast least_;
   mutable FreeRow row_;
   int failed_count_ = 0;
   std::uint64_t cost_ = 0;  ///< of all tries

@@ -132,7 +132,7 @@ void Timeline::reserve_again(const Window& window) {
   const TimePoint begin = std::max(window.start, now_ + Duration::microseconds(1));
   for (const NodeAmount& plain : window.nodes) {
     const NodeAmount amount = snapshot_.inventory().charged(plain, window.partition);
-    // row_at() may already be below the amount: spare below 0 is what keep() is for.
+    // row_at() may already be below the amount: spare below 0 is what this is for.
     add_slot(amount, begin, std::max(window.end, begin), row_at(amount.node, begin));
   }
   add_window_marks(begin, std::max(window.end, begin), window.nodes.size());
@@ -226,6 +226,7 @@ Timeline::Version Timeline::make_version(NodeIndex node) {
   const std::size_t first_exact = exact_.size();
   builder_.add_steps(outlooks_->rows(), snapshot_.inventory().class_of[node.value()], steps_,
                      windowed_.test(node) ? &exact_ : nullptr);
+  steps_taken_ += (steps_.size() - first) + (exact_.size() - first_exact);
   return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(steps_.size() - first),
           static_cast<std::uint32_t>(first_exact),
           static_cast<std::uint32_t>(exact_.size() - first_exact)};

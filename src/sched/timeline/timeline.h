@@ -70,6 +70,12 @@ class Timeline {
   bool is_effort_left() const { return spent_ < kEffort; }
   void spend(std::uint64_t cost) { spent_ += cost; }
   std::uint64_t spent() const { return spent_; }
+  /// False when searches have taken so many steps, of nodes and of what changes there, that windows
+  /// beyond those of EASY are for another pass: wide windows on nodes with many jobs cost the
+  /// product of both.
+  bool is_search_left() const { return steps_taken_ < steps_max_; }
+  /// For a pass after one event, which is to be quick: a search of all windows follows in time.
+  void expect_few_searches() { steps_max_ = kSearchSteps / 12; }
 
   /// What stays free from now until `until`. Lifetime: it ends with the timeline; a view of `at` is
   /// valid until the next `at`.
@@ -185,11 +191,14 @@ class Timeline {
   void sort_planned_ends();
 
   static constexpr std::uint64_t kEffort = 4'000'000;
+  static constexpr std::uint64_t kSearchSteps = 12'000'000;
 
   const ClusterSnapshot& snapshot_;
   TimePoint now_;
   PlanOptions options_;
   std::uint64_t spent_ = 0;
+  std::uint64_t steps_taken_ = 0;
+  std::uint64_t steps_max_ = kSearchSteps;
   FreeTable free_;
   std::vector<Planned> planned_;       ///< in the order of decision
   std::vector<NodeEnd> planned_ends_;  ///< of planned_; the first planned_sorted_ rise

@@ -22,7 +22,7 @@ struct PlanPace {
   /// Windows times expected ends up to which every plan seeks all of them: some milliseconds.
   std::uint64_t search_max = 200'000;
   /// Beyond that, how long windows stand where they still can be had, though their jobs may have
-  /// come to fit earlier. A job that fits at once starts at once all the same.
+  /// come to fit earlier. A job that fits at once beside the windows starts at once.
   Duration kept_for = Duration::seconds(30);
 };
 
