@@ -368,6 +368,10 @@ struct ClusterSettings {
   logRetentionDays @34 :Int32 = -1;
   resizeInterval @35 :Int64 = 600000000;   # ten minutes
   launchTimeout @36 :Int64 = 60000000;
+  isBackfill @37 :Bool = true;
+  backfillWindows @38 :UInt32 = 500;
+  backfillDepth @39 :UInt32;
+  backfillInterval @40 :Int64 = 30000000;
 }
 
 struct ClusterConfig {

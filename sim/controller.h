@@ -80,7 +80,7 @@ class Controller final : public CorePort, public JournalPort {
   World& world_;
   std::uint64_t incarnation_;
   Core core_;
-  PlannerRole planner_{sched::PlanOptions()};
+  PlannerRole planner_;
   QueryReplica replica_{"sim", "0"};
   std::vector<LinkRef> links_;
   std::optional<ClusterClock> clock_;  ///< unset: not started

@@ -60,7 +60,7 @@ struct PlannerPace : ::testing::Test {
 };
 
 TEST_F(PlannerPace, WhereItIsMuchWorkWindowsAreSoughtNowAndThen) {
-  PlannerRole role(sched::PlanOptions(), {.search_max = 0, .kept_for = Duration::seconds(30)});
+  PlannerRole role(0);
   follow(role);
   EXPECT_EQ(planned(role, 1), 120);
   shorten("60");
@@ -72,13 +72,33 @@ TEST_F(PlannerPace, WhereItIsMuchWorkWindowsAreSoughtNowAndThen) {
 }
 
 TEST_F(PlannerPace, ElseEveryPlanSeeksThem) {
-  PlannerRole role{sched::PlanOptions()};
+  PlannerRole role;
   follow(role);
   EXPECT_EQ(planned(role, 1), 120);
   shorten("60");
   tell(role);
   EXPECT_EQ(planned(role, 2), 60);
   EXPECT_EQ(planned(role, 60), -1);
+}
+
+/// One node, one job that runs, and three that wait for all of it, by `settings`.
+std::size_t window_count(void (*set)(ClusterSettings&)) {
+  auto config = config_of(1);
+  set(config->settings);
+  Rig rig{config};
+  rig.connect_all();
+  for (int i = 0; i < 4; ++i) rig.done(submit_of(PlannerPace::whole_node()));
+  PlannerRole role;
+  role.state().copy_from(rig.core.state());
+  role.start();
+  return role.plan(rig.now + Duration::seconds(1))->plan->windows.size();
+}
+
+TEST(PlannerWindows, AreAsManyAsTheConfigurationSays) {
+  EXPECT_EQ(window_count([](ClusterSettings&) {}), 3U);
+  EXPECT_EQ(window_count([](ClusterSettings& set) { set.backfill_windows = 2; }), 2U);
+  EXPECT_EQ(window_count([](ClusterSettings& set) { set.backfill_depth = 1; }), 1U);
+  EXPECT_EQ(window_count([](ClusterSettings& set) { set.is_backfill = false; }), 1U);
 }
 
 }  // namespace

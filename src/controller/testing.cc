@@ -9,9 +9,7 @@ Rig::Rig(std::uint32_t nodes, std::vector<EventBatchRef> stored)
 
 Rig::Rig(std::shared_ptr<const ClusterConfig> config, std::vector<EventBatchRef> stored,
          Duration away, const CoreStart& beginning, bool is_behind)
-    : journal(std::move(stored)),
-      now(at(0)),
-      planner(std::make_unique<PlannerRole>(sched::PlanOptions())) {
+    : journal(std::move(stored)), now(at(0)), planner(std::make_unique<PlannerRole>()) {
   is_history_behind = is_behind;
   std::uint64_t epoch = 1;
   for (const EventBatchRef& batch : journal) {

@@ -49,6 +49,13 @@ struct ClusterSettings {
       Duration::minutes(10);  ///< that an elastic trial runs at least before it is resized
   Duration launch_timeout =
       Duration::seconds(60);  ///< from a step's creation until its nodes run it, or it is given up
+  bool is_backfill = true;    ///< SchedulerType=sched/backfill
+  std::uint32_t backfill_windows = 500;  ///< bf_max_job_test: the jobs that future room is kept for
+  /// MusterBackfillDepth: of these, those before which fewer others wait for some node that they
+  /// could use; 0: all.
+  std::uint32_t backfill_depth = 0;
+  /// bf_interval: how long windows may stand before they are sought anew.
+  Duration backfill_interval = Duration::seconds(30);
   /// Every key as it is in force, for `scontrol show config`, in Slurm's order.
   std::vector<std::pair<std::string, std::string>> shown;
   friend bool operator==(const ClusterSettings&, const ClusterSettings&) = default;

@@ -172,7 +172,9 @@ RECORD(PartitionConfig, schema::PartitionConfig, PARTITION_CONFIG_FIELDS)
   F(kill_on_bad_exit, KillOnBadExit) L(requeue_exit, RequeueExit) \
   L(requeue_exit_hold, RequeueExitHold) L(gres_types, GresTypes) F(mail_program, MailProgram) \
   L(shown, Shown) F(log_retention_days, LogRetentionDays) F(resize_interval, ResizeInterval) \
-  F(launch_timeout, LaunchTimeout)
+  F(launch_timeout, LaunchTimeout) F(is_backfill, IsBackfill) \
+  F(backfill_windows, BackfillWindows) F(backfill_depth, BackfillDepth) \
+  F(backfill_interval, BackfillInterval)
 // clang-format on
 RECORD(ClusterSettings, schema::ClusterSettings, CLUSTER_SETTINGS_FIELDS)
 

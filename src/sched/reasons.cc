@@ -277,7 +277,8 @@ class Explanation {
   /// job's own lane; where there is none of those, the best.
   void explain_rank() {
     const Rank& best = *lane_.ready.begin();
-    is_outranked_ = best < job_.rank();
+    // Of its lane, who goes before a job with a window has one as well, or starts in this plan.
+    is_outranked_ = best < job_.rank() && plan_.window_of(job_.id) == nullptr;
     // The word is decided; who exactly is for those who read the details.
     if (is_brief_ && is_outranked_) return;
     ReasonDetail detail{
@@ -324,8 +325,7 @@ class Explanation {
       reasons_.word = first;
     } else {
       // Slurm says Resources for who is next and Priority for who waits behind somebody.
-      const bool is_head = plan_.window_of(job_.id) != nullptr || !is_outranked_;
-      reasons_.word = is_head ? PendingReason::kResources : PendingReason::kPriority;
+      reasons_.word = is_outranked_ ? PendingReason::kPriority : PendingReason::kResources;
     }
     if (reasons_.word == PendingReason::kBadConstraints)
       reasons_.expected_start = TimePoint::never();

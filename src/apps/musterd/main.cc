@@ -403,7 +403,7 @@ JobId suspect_of(const CrashRecord* record) {
 struct Roles {
   SearchRole search;
   LogBook book;
-  PlannerRole planner{sched::PlanOptions()};
+  PlannerRole planner;
 };
 
 /// Starts what follows the core. Detached: the threads end with the process. Requires: all of it

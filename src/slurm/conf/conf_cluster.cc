@@ -139,16 +139,48 @@ bool is_scheduler_bound(std::string_view name) {
   return name.starts_with("bf_") || std::ranges::find(kBounds, name) != kBounds.end();
 }
 
+/// A script is kept in the journal, with everything else of a submission.
+Status set_max_script_size(SlurmConf& conf, std::string_view value) {
+  const auto size = parse_whole(value, kCodeBytesMax);
+  if (!size || *size == 0) return must_be("max_script_size=BYTES, at most 56 MiB");
+  conf.cluster.settings.max_script_size = *size;
+  return {};
+}
+Status set_bf_max_job_test(SlurmConf& conf, std::string_view value) {
+  const auto count = parse_whole(value, 1'000'000);
+  if (!count || *count == 0) return must_be("bf_max_job_test=1 to 1000000");
+  conf.cluster.settings.backfill_windows = static_cast<std::uint32_t>(*count);
+  return {};
+}
+Status set_bf_interval(SlurmConf& conf, std::string_view value) {
+  ClusterSettings& settings = conf.cluster.settings;
+  const auto seconds = parse_whole(value, 10'800);
+  if (value == "-1") {
+    settings.is_backfill = false;
+  } else if (!seconds || *seconds == 0) {
+    return must_be("bf_interval=1 to 10800 seconds, or -1 for no backfilling");
+  } else {
+    settings.backfill_interval = Duration::seconds(static_cast<std::int64_t>(*seconds));
+  }
+  return {};
+}
+
+struct SchedulerParameter {
+  std::string_view name;
+  Status (*set)(SlurmConf&, std::string_view);
+};
+constexpr std::array<SchedulerParameter, 3> kSchedulerParameters = {
+    {{"max_script_size", set_max_script_size},
+     {"bf_max_job_test", set_bf_max_job_test},
+     {"bf_interval", set_bf_interval}}};
+
 Status set_scheduler_parameters(SlurmConf& conf, std::string_view value) {
   std::vector<std::string> unknown;
   for (const std::string_view word : split_words(value, ',')) {
     const std::string name = lower(word.substr(0, word.find('=')));
-    if (name == "max_script_size") {
-      // A script is kept in the journal, with everything else of a submission.
-      const auto size =
-          parse_whole(word.substr(std::min(word.size(), name.size() + 1)), kCodeBytesMax);
-      if (!size || *size == 0) return must_be("max_script_size=BYTES, at most 56 MiB");
-      conf.cluster.settings.max_script_size = *size;
+    const auto known = std::ranges::find(kSchedulerParameters, name, &SchedulerParameter::name);
+    if (known != kSchedulerParameters.end()) {
+      TRY(known->set(conf, word.substr(std::min(word.size(), name.size() + 1))));
     } else if (is_scheduler_bound(name)) {
       add_finding(conf, ConfFindingKind::kNoEffect, "SchedulerParameters",
                   fmt::format("SchedulerParameters={} has no effect", word),
@@ -159,9 +191,18 @@ Status set_scheduler_parameters(SlurmConf& conf, std::string_view value) {
   }
   if (unknown.empty()) return {};
   return fail(ErrorCode::kUnimplemented, "not supported",
-              fmt::format("of SchedulerParameters Muster knows max_script_size and the bounds on "
-                          "scheduling, not {}",
+              fmt::format("of SchedulerParameters Muster knows max_script_size, bf_max_job_test, "
+                          "bf_interval and the bounds on scheduling, not {}",
                           join(unknown, ", ")));
+}
+
+Status set_scheduler_type(SlurmConf& conf, std::string_view value) {
+  if (equal_ignoring_case(value, "sched/builtin")) {
+    conf.cluster.settings.is_backfill = false;
+  } else if (!equal_ignoring_case(value, "sched/backfill")) {
+    return must_be("sched/backfill or sched/builtin");
+  }
+  return {};
 }
 
 struct SelectWord {
@@ -441,10 +482,13 @@ constexpr auto kKeys = std::to_array<Key>({
     setting<&ClusterSettings::requeue_exit_hold, ExitCodes>("RequeueExitHold"),
     setting<&ClusterSettings::gres_types, Names>("GresTypes"),
     {"SchedulerParameters", ConfHandling::kHonoured, {}, {}, &set_scheduler_parameters, nullptr},
+    {"SchedulerType", ConfHandling::kHonoured, {}, {}, &set_scheduler_type, nullptr},
     setting<&ClusterSettings::mail_program, Text>("MailProg"),
     setting<&ClusterSettings::log_retention_days, Days>("MusterLogRetention"),
     setting<&ClusterSettings::resize_interval, Seconds>("MusterResizeInterval"),
     setting<&ClusterSettings::launch_timeout, Seconds>("MusterLaunchTimeout"),
+    setting<&ClusterSettings::backfill_depth, Number<std::uint32_t, 0, 1'000'000>>(
+        "MusterBackfillDepth"),
     // --- accepted without effect ---
     no_effect("MusterHttpOpenUser",
               "nobody logs in without a password: muster token --once prints one for once"),
@@ -475,7 +519,6 @@ constexpr auto kKeys = std::to_array<Key>({
     no_effect("SlurmctldTimeout", kOwnTransport),
     no_effect("BatchStartTimeout", "a launch is repeated until its node has taken it or is down"),
     no_effect("MaxNodeCount", "the number of nodes has no bound to set"),
-    no_effect("SchedulerType", "there is one planner"),
     no_effect("SchedulerTimeSlice", "jobs are not time-sliced"),
     no_effect("PriorityType", "weights are refused by name where they are not 0"),
     no_effect("PriorityDecayHalfLife", "no weight is in force that would use it"),

@@ -86,6 +86,31 @@ TEST(ConfCluster, BoundsOnSchedulingHaveNoEffectAndTheRestIsRefused) {
             std::string::npos);
 }
 
+TEST(ConfCluster, BackfillingIsWhatSlurmsKeysSay) {
+  const ClusterSettings unset = applied("").conf.cluster.settings;
+  EXPECT_TRUE(unset.is_backfill);
+  EXPECT_EQ(unset.backfill_windows, 500U);
+  EXPECT_EQ(unset.backfill_depth, 0U);
+  EXPECT_EQ(unset.backfill_interval, Duration::seconds(30));
+  const SlurmConf set = applied(
+                            "SchedulerType=sched/backfill MusterBackfillDepth=1 "
+                            "SchedulerParameters=bf_max_job_test=7,BF_INTERVAL=60")
+                            .conf;
+  EXPECT_TRUE(set.findings.empty());
+  EXPECT_TRUE(set.cluster.settings.is_backfill);
+  EXPECT_EQ(set.cluster.settings.backfill_windows, 7U);
+  EXPECT_EQ(set.cluster.settings.backfill_depth, 1U);
+  EXPECT_EQ(set.cluster.settings.backfill_interval, Duration::seconds(60));
+  for (const char* none : {"SchedulerType=sched/builtin", "SchedulerParameters=bf_interval=-1"}) {
+    EXPECT_FALSE(applied(none).conf.cluster.settings.is_backfill) << none;
+  }
+  for (const char* bad :
+       {"SchedulerType=sched/hold", "SchedulerParameters=bf_interval=0",
+        "SchedulerParameters=bf_interval=10801", "MusterBackfillDepth=-1",
+        "SchedulerParameters=bf_max_job_test=0", "SchedulerParameters=bf_max_job_test=1000001"})
+    EXPECT_NE(applied(bad).error, "") << bad;
+}
+
 TEST(ConfCluster, PartitionLimitsAreEnforcedForAllOrNotAtAll) {
   EXPECT_TRUE(applied("EnforcePartLimits=all").conf.findings.empty());
   const SlurmConf yes = applied("EnforcePartLimits=YES").conf;

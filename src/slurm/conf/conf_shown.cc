@@ -70,10 +70,20 @@ std::string show_node_count(const SlurmConf& conf) {
   return fmt::format("{}", conf.cluster.nodes.size());
 }
 std::string show_scheduler_parameters(const SlurmConf& conf) {
-  const std::uint64_t size = settings_of(conf).max_script_size;
+  const ClusterSettings& settings = settings_of(conf);
+  const ClusterSettings unset;
+  std::vector<std::string> words;
+  if (settings.max_script_size != unset.max_script_size)
+    words.push_back(fmt::format("max_script_size={}", settings.max_script_size));
+  if (settings.backfill_windows != unset.backfill_windows)
+    words.push_back(fmt::format("bf_max_job_test={}", settings.backfill_windows));
+  if (settings.backfill_interval != unset.backfill_interval)
+    words.push_back(fmt::format("bf_interval={}", settings.backfill_interval.seconds()));
   // A key that was not set shows as (null).
-  return size == ClusterSettings().max_script_size ? "(null)"
-                                                   : fmt::format("max_script_size={}", size);
+  return words.empty() ? "(null)" : join(words, ",");
+}
+std::string show_scheduler_type(const SlurmConf& conf) {
+  return settings_of(conf).is_backfill ? "sched/backfill" : "sched/builtin";
 }
 std::string show_slurmd_parameters(const SlurmConf& conf) {
   return conf.daemons.is_config_override ? "config_overrides" : "(null)";
@@ -219,7 +229,7 @@ constexpr auto kRows = std::to_array<Row>({
     text("RoutePlugin", "route/default"),
     counted("SchedulerParameters", &show_scheduler_parameters),
     text("SchedulerTimeSlice", "0 sec"),
-    text("SchedulerType", "sched/backfill"),
+    counted("SchedulerType", &show_scheduler_type),
     none("ScronParameters"),
     own("SelectType"),
     own("SelectTypeParameters"),

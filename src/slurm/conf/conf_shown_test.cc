@@ -255,6 +255,15 @@ TEST(ShownConfig, KeysThatAreNotHonouredSayWhatIsDone) {
   EXPECT_EQ(value(asked, "SchedulerType"), "sched/backfill");
 }
 
+TEST(ShownConfig, BackfillingIsShownAsItIsSet) {
+  const ShownConfig given = shown_config(
+      "SchedulerType=sched/backfill\nSchedulerParameters=bf_max_job_test=7,bf_interval=60\n");
+  EXPECT_EQ(value(given, "SchedulerType"), "sched/backfill");
+  EXPECT_EQ(value(given, "SchedulerParameters"), "bf_max_job_test=7,bf_interval=60");
+  for (const char* none : {"SchedulerType=sched/builtin\n", "SchedulerParameters=bf_interval=-1\n"})
+    EXPECT_EQ(value(shown_config(none), "SchedulerType"), "sched/builtin") << none;
+}
+
 TEST(ShownConfig, HonouredKeysFollowTheFile) {
   const ShownConfig given = shown_config(
       "MaxArraySize=50\nSelectTypeParameters=CR_CPU\nGresTypes=gpu,nic\nSlurmctldHost="

@@ -9,8 +9,7 @@
 
 namespace muster {
 
-PlannerRole::PlannerRole(const sched::PlanOptions& options, PlanPace pace)
-    : options_(options), pace_(pace), feed_(snapshot_) {}
+PlannerRole::PlannerRole(std::uint64_t search_max) : search_max_(search_max), feed_(snapshot_) {}
 PlannerRole::~PlannerRole() = default;
 
 void PlannerRole::start() {
@@ -32,9 +31,21 @@ void PlannerRole::apply(const EventBatch& batch) {
   state_.seal(batch.seq);
 }
 
+sched::PlanOptions PlannerRole::options() const {
+  const ClusterSettings& settings = state_.settings();
+  sched::PlanOptions options;
+  options.placing = placing_;
+  options.is_backfill = settings.is_backfill;
+  options.reservation_max = settings.backfill_windows;
+  options.reservation_depth = settings.backfill_depth == 0 ? UINT32_MAX : settings.backfill_depth;
+  // Without backfilling the first that waits for a node closes it to all behind.
+  if (!settings.is_backfill) options.reservation_depth = 1;
+  return options;
+}
+
 bool PlannerRole::may_keep_windows() const {
   return last_plan_ != nullptr &&
-         last_plan_->windows.size() * snapshot_.ends().size() > pace_.search_max;
+         last_plan_->windows.size() * snapshot_.ends().size() > search_max_;
 }
 
 std::optional<PlanResult> PlannerRole::plan(TimePoint now) {
@@ -50,14 +61,14 @@ std::optional<PlanResult> PlannerRole::plan(TimePoint now) {
   // A change that came with a plan is looked at for elastic trials later, when a look is due.
   const bool is_looking = elastic_.is_due(now, has_changed || has_unlooked_change_);
   const TimePoint begin = std::max(now, state_.time());
-  const bool is_search_due = has_kept_ && begin >= sought_at_ + pace_.kept_for;
+  const bool is_search_due = has_kept_ && begin >= sought_at_ + state_.settings().backfill_interval;
   if (!has_changed && !is_looking && !is_search_due) return std::nullopt;
   has_unlooked_change_ = has_changed || has_unlooked_change_;
   planned_revision_ = snapshot_.revision();
   const bool is_keeping = !is_search_due && may_keep_windows();
   const std::span<const sched::Window> kept =
       is_keeping ? std::span(last_plan_->windows) : std::span<const sched::Window>();
-  auto plan = std::make_shared<const sched::Plan>(planner_.plan(snapshot_, begin, options_, kept));
+  auto plan = std::make_shared<const sched::Plan>(planner_.plan(snapshot_, begin, options(), kept));
   if (!is_keeping) sought_at_ = begin;
   has_kept_ = is_keeping;
   is_in_flight_ = true;

@@ -17,24 +17,20 @@
 
 namespace muster {
 
-/// How often windows are sought. To seek one costs a walk over what is expected to end.
-struct PlanPace {
-  /// Windows times expected ends up to which every plan seeks all of them: some milliseconds.
-  std::uint64_t search_max = 200'000;
-  /// Beyond that, how long windows stand where they still can be had, though their jobs may have
-  /// come to fit earlier. A job that fits at once beside the windows starts at once.
-  Duration kept_for = Duration::seconds(30);
-};
-
 class PlannerRole {
  public:
-  explicit PlannerRole(const sched::PlanOptions& options, PlanPace pace = {});
+  /// Windows times expected ends up to which every plan seeks all windows: some milliseconds.
+  static constexpr std::uint64_t kSearchMax = 200'000;
+  /// `search_max`: beyond it windows stand for ClusterSettings::backfill_interval where they can
+  /// still be had, though their jobs may have come to fit earlier. A job that fits at once starts
+  /// at once all the same.
+  explicit PlannerRole(std::uint64_t search_max = kSearchMax);
   ~PlannerRole();
 
   ClusterState& state() { return state_; }
   const ClusterState& state() const { return state_; }
   /// Sets where each plan writes which job it is placing. Lifetime: outlives the role.
-  void show_work(JobId& placing) { options_.placing = &placing; }
+  void show_work(JobId& placing) { placing_ = &placing; }
   /// Starts; called once `state()` has been restored.
   void start();
   void apply(const EventBatch& batch);
@@ -50,10 +46,11 @@ class PlannerRole {
   std::map<JobId, Reasons> explain(std::span<const JobId> jobs) const;
 
  private:
+  sched::PlanOptions options() const;
   bool may_keep_windows() const;
 
-  sched::PlanOptions options_;
-  PlanPace pace_;
+  std::uint64_t search_max_;
+  JobId* placing_ = nullptr;
   ClusterState state_;
   sched::ClusterSnapshot snapshot_;
   SnapshotFeed feed_;
