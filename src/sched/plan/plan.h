@@ -10,7 +10,8 @@
 // on every node it takes, the reserved amounts are still there when they are due. A blocked job is
 // given a window while some node it could use is claimed by fewer than `reservation_depth` blocked
 // jobs before it, so that jobs without common nodes never hold each other back. An unlimited depth
-// is conservative backfilling; with at most reservation_max windows it is Slurm's (bf_max_job_test).
+// is conservative backfilling; with at most reservation_max windows it is Slurm's
+// (bf_max_job_test).
 #pragma once
 
 #include <algorithm>

@@ -22,8 +22,8 @@ class PlannerRole {
   /// Windows times expected ends up to which every plan seeks all windows: some milliseconds.
   static constexpr std::uint64_t kSearchMax = 200'000;
   /// `search_max`: beyond it windows stand for ClusterSettings::backfill_interval where they can
-  /// still be had, though their jobs may have come to fit earlier. A job that fits at once starts
-  /// at once all the same.
+  /// still be had, though their jobs may have come to fit earlier. A job that fits at once beside
+  /// the windows starts at once.
   explicit PlannerRole(std::uint64_t search_max = kSearchMax);
   ~PlannerRole();
 
