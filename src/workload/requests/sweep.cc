@@ -351,8 +351,8 @@ Verdict Sweep::act(Draft& draft, JobId id, std::vector<SignalOrder>& orders) {
     return cancel_one(draft, id, *job, *cancel, identity_, orders);
   if (const auto* control = get_if<ControlJobs>(&request_))
     return control_one(draft, id, *job, control->verb, identity_);
-  return update_one(draft, id, *job, get<PreparedUpdate>(request_), identity_, is_alone_,
-                    node_lists_);
+  return update_one(draft, id, *job, get<PreparedUpdate>(request_), identity_,
+                    UpdateSweep{is_alone_, node_lists_});
 }
 
 }  // namespace muster::requests

@@ -123,10 +123,13 @@ class Sweep {
 Verdict cancel_one(Draft& draft, JobId id, const Job& job, const CancelJobs& cancel,
                    const Identity& identity, std::vector<SignalOrder>& orders);
 Verdict control_one(Draft& draft, JobId id, const Job& job, JobVerb verb, const Identity& identity);
-/// `is_alone`: the request names no other job; ended ones are passed over otherwise. `node_lists`:
-/// of the request.
+/// What the updates of one request have in common.
+struct UpdateSweep {
+  bool is_alone = false;  ///< the request names no other job; ended ones are passed over otherwise
+  NodeListMemo& node_lists;
+};
 Verdict update_one(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
-                   const Identity& identity, bool is_alone, NodeListMemo& node_lists);
+                   const Identity& identity, const UpdateSweep& sweep);
 /// Reads "12", "12_3", "12_[1-4]".
 std::optional<JobSelector> parse_update_selector(std::string_view text);
 

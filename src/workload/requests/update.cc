@@ -622,13 +622,13 @@ std::optional<JobSelector> parse_update_selector(std::string_view text) {
 }
 
 Verdict update_one(Draft& draft, JobId id, const Job& job, const PreparedUpdate& update,
-                   const Identity& identity, bool is_alone, NodeListMemo& node_lists) {
+                   const Identity& identity, const UpdateSweep& sweep) {
   if (!access::may_control(job, identity))
     return Verdict{true, not_allowed("only its owner or an operator may update the job")};
   if (!job.is_over())
-    return Verdict{true, update_one_job(draft, id, job, update, identity, node_lists)};
+    return Verdict{true, update_one_job(draft, id, job, update, identity, sweep.node_lists)};
   // Among several jobs one that is over is passed over; alone its client is told.
-  if (!is_alone) return Verdict{false, {}};
+  if (!sweep.is_alone) return Verdict{false, {}};
   return Verdict{
       true, Error{ErrorCode::kFailedPrecondition, "Job/step already completing or completed", ""}};
 }
