@@ -450,6 +450,14 @@ TEST(KeptWindows, GiveWayToWhoIsRankedBetter) {
   EXPECT_EQ(plan.window_of(JobId(3))->start, at(200));
 }
 
+/// What a window's amounts are of has other numbers then.
+TEST(KeptWindows, DoNotOutliveTheConfiguration) {
+  OneWaits world;
+  world.snapshot.change_end(JobId(2), at(50));
+  world.snapshot.set_cluster(make_cluster(equal_nodes(2, 4)));
+  EXPECT_EQ(world.start_with(world.first.windows), at(50));
+}
+
 TEST(KeptWindows, AreThoseOfTheSameRequest) {
   OneWaits world;
   PendingJob longer = make_job(3, tasks(1, 4));

@@ -174,13 +174,12 @@ void add_implied_gpus(Demand& demand, const ClusterInventory& inventory) {
       {inventory.matching_kinds("gpu", ""), static_cast<std::uint32_t>(count), true});
 }
 
-/// Looked up only. Requests of old journals have their names in another order than new ones.
-using NameSet = std::unordered_set<std::string_view>;
-NameSet name_set(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
+// Names are looked up in sets: requests of old journals have theirs in another order than new ones.
 
 void resolve_required(Demand& demand, const ClusterInventory& inventory) {
   demand.required = NodeSet(inventory.node_count());
-  const NameSet names = name_set(demand.request->required_nodes);
+  const auto& listed = demand.request->required_nodes;
+  const std::unordered_set<std::string_view> names(listed.begin(), listed.end());
   for (std::uint32_t i = 0; i < inventory.node_count() && !names.empty(); ++i) {
     if (names.contains(inventory.config.nodes[i].name)) demand.required.set(NodeIndex(i));
   }
@@ -268,7 +267,8 @@ NodeSet matching_nodes(const ResourceRequest& request, const ClusterInventory& i
   for (const NodeIndex like : inventory.classes)
     matching.push_back(matches(request, inventory.config.nodes[like.value()]));
   NodeSet result(inventory.node_count());
-  const NameSet excluded = name_set(request.excluded_nodes);
+  const std::unordered_set<std::string_view> excluded(request.excluded_nodes.begin(),
+                                                      request.excluded_nodes.end());
   for (std::uint32_t i = 0; i < inventory.node_count(); ++i) {
     if (!matching[inventory.class_of[i]]) continue;
     const bool is_excluded = !excluded.empty() && excluded.contains(inventory.config.nodes[i].name);

@@ -174,7 +174,7 @@ class Timeline {
   Profile profile(NodeIndex node) {
     return profile(node, versions_.empty() ? Version{} : versions_[node.value()]);
   }
-  /// Returns what is free from instant to instant. Requires: the node has windows.
+  /// Returns what is free from instant to instant; nothing where the node has no windows.
   std::span<const ExactStep> exact_steps(Version version) const {
     return std::span(exact_).subspan(version.first_exact, version.exact_count);
   }

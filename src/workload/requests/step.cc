@@ -59,9 +59,6 @@ Result<std::vector<std::string>> names_in(std::string_view text) {
   if (text.empty()) return std::vector<std::string>{};
   return expand_hostlist(text);
 }
-/// Looked up only, for each node of a job that may have thousands. Lifetime: the names'.
-using NameSet = std::unordered_set<std::string_view>;
-NameSet name_set(const std::vector<std::string>& names) { return {names.begin(), names.end()}; }
 
 /// The nodes that the step may use: -w first and all of them, then the others in the job's order.
 Result<std::vector<NodeRoom>> candidate_rooms(const ClusterState& state, const Job& job,
@@ -81,10 +78,12 @@ Result<std::vector<NodeRoom>> candidate_rooms(const ClusterState& state, const J
     return state.nodes().at(room.grant->node).config.name;
   };
   const auto excluded_names = TRY(names_in(spec.get(StepText::kExcludeList)));
-  const NameSet excluded = name_set(excluded_names);
+  // Sets, as the job may have thousands of nodes.
+  using NameSet = std::unordered_set<std::string_view>;
+  const NameSet excluded(excluded_names.begin(), excluded_names.end());
   std::erase_if(rooms, [&](const NodeRoom& room) { return excluded.contains(name_of(room)); });
   const auto required_names = TRY(names_in(spec.get(StepText::kNodeList)));
-  const NameSet required = name_set(required_names);
+  const NameSet required(required_names.begin(), required_names.end());
   NameSet present;
   for (const NodeRoom& room : rooms) present.insert(name_of(room));
   for (const std::string& name : required_names) {
